@@ -1,0 +1,1 @@
+"""Nouns. Frozen data that every other room speaks; knows no IO, no clock, no wire."""

@@ -1,0 +1,214 @@
+"""The closed union of what can happen to a session. The log of these is the truth.
+
+Tags are literals, never class names; a tag or a field that was written once is read for ever.
+Fields are only added, with a default. `Bodies` events keep their messages' bytes in the record's
+`data`; their `facts` alone are enough to fold them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from ctxd.model.messages import MessageFacts, Usage
+from ctxd.model.summary import SessionSummary
+
+ElisionReason: TypeAlias = Literal["stale", "oversized", "superseded", "snipped", "cacheExpired", "clippedNewest"]
+Fidelity: TypeAlias = Literal["full", "truncate", "compact", "summary", "dropped"]
+Trigger: TypeAlias = Literal["manual", "auto"]
+CompactionReason: TypeAlias = Literal["threshold", "contextLimit", "turnLimit", "manual", "modelChange"]
+Strategy: TypeAlias = Literal["model", "deterministic", "elision"]
+
+
+class Model(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """The model a session talks to. Token numbers, where given, come from the host."""
+
+    id: str = ""
+    provider: str | None = None
+    context_window: int | None = None
+    max_output_tokens: int | None = None
+
+
+class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type"):
+    """Base of the union; holds nothing."""
+
+
+class SessionCreated(Event, frozen=True, tag="sessionCreated"):
+    """First event of a log. `system`/`tools` are the native values as JSON text, "" for none."""
+
+    session_id: str
+    workspace: str
+    dialect: str
+    model: Model
+    encoding: str
+    system: str = ""
+    tools: str = ""
+    system_tokens: int = 0
+    tools_tokens: int = 0
+    parent: str = ""
+
+
+class SessionUpdated(Event, frozen=True, tag="sessionUpdated"):
+    """New model, system or tools; None means unchanged."""
+
+    model: Model | None = None
+    system: str | None = None
+    tools: str | None = None
+    system_tokens: int | None = None
+    tools_tokens: int | None = None
+
+
+class MessagesAppended(Event, frozen=True, tag="messagesAppended"):
+    """Messages in order. Bodies event: the record's `data` is `[raw, raw, ...]`.
+
+    `client_id` is the host's own id of the call, for idempotent repeats.
+    """
+
+    messages: tuple[MessageFacts, ...]
+    client_id: str = ""
+
+
+class TokensCounted(Event, frozen=True, tag="tokensCounted"):
+    """Counts of messages whose counting was deferred: (message id, tokens, result tokens in order)."""
+
+    counts: tuple[tuple[str, int, tuple[int, ...]], ...]
+
+
+class RequestReported(Event, frozen=True, tag="requestReported"):
+    """The answer of the provider to one prepared request, after the answer's messages.
+
+    `entries` is how many view entries the request carried, `base` the base tokens of all it
+    carried (system, tools, pending and media included), `predicted` what had been projected
+    for it (0 when nothing was). `appended` is how many messages the answer brought.
+    """
+
+    request_id: str
+    outcome: Literal["ok", "error", "aborted"]
+    usage: Usage | None = None
+    entries: int = 0
+    base: int = 0
+    predicted: int = 0
+    response_base: int = 0
+    fingerprint: str = ""
+    at: int = 0
+
+
+class Elision(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One tool result replaced by `placeholder` in the model view.
+
+    `occurrence` tells apart results of a reused call id (0 = oldest). `saved` is base tokens.
+    """
+
+    message_id: str
+    call_id: str
+    reason: ElisionReason
+    placeholder: str
+    saved: int
+    saved_bytes: int = 0
+    saved_media: int = 0
+
+
+class ViewElided(Event, frozen=True, tag="viewElided"):
+    """A batch of elisions, made by one pass."""
+
+    elisions: tuple[Elision, ...]
+    stage: str
+
+
+class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
+    """A message that stays in the view as it is (its elisions included)."""
+
+    message_id: str
+
+
+class Placed(msgspec.Struct, frozen=True, tag="placed", omit_defaults=True):
+    """A message that ctxd made. `body` is its index in the record's `data`."""
+
+    facts: MessageFacts
+    body: int
+
+
+Replacement: TypeAlias = Kept | Placed
+
+
+class UnitFate(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What became of a message unit. `handle` fetches what is no longer shown."""
+
+    message_ids: tuple[str, ...]
+    fidelity: Fidelity
+    handle: str = ""
+
+
+class CheckpointCommitted(Event, frozen=True, tag="checkpointCommitted"):
+    """A replacement of the view before it; bodies event, `data` is `[raw, ...]` of the placed.
+
+    `covers` is how many entries of the old view the replacement stands for; entries after that
+    stay behind it in order. `summary` is the typed state carried on.
+    """
+
+    checkpoint_id: str
+    version: int
+    covers: int
+    replacement: tuple[Replacement, ...]
+    summary: SessionSummary
+    trigger: Trigger
+    reason: CompactionReason
+    strategy: Strategy
+    tokens_before: int
+    tokens_after: int
+    units: tuple[UnitFate, ...] = ()
+
+
+class StageFailed(Event, frozen=True, tag="stageFailed"):
+    """A stage of `prepare` failed and the last valid view was answered. `kind` is an error kind."""
+
+    stage: str
+    kind: str
+
+
+AnyEvent: TypeAlias = (
+    SessionCreated
+    | SessionUpdated
+    | MessagesAppended
+    | TokensCounted
+    | RequestReported
+    | ViewElided
+    | CheckpointCommitted
+    | StageFailed
+)
+
+TYPES: dict[str, type[AnyEvent]] = {
+    "sessionCreated": SessionCreated,
+    "sessionUpdated": SessionUpdated,
+    "messagesAppended": MessagesAppended,
+    "tokensCounted": TokensCounted,
+    "requestReported": RequestReported,
+    "viewElided": ViewElided,
+    "checkpointCommitted": CheckpointCommitted,
+    "stageFailed": StageFailed,
+}
+"""Tag to type. A record type that is not here is kept in the log and skipped by the fold."""
+
+BODIES = frozenset({"messagesAppended", "checkpointCommitted"})
+"""Types whose record has `facts` (the event) and `data` (a JSON array of native messages)."""
+
+BOOKKEEPING = frozenset({"tokensCounted"})
+"""Types that do not move the session's revision: they say nothing new."""
+
+_decoders: dict[str, msgspec.json.Decoder[Any]] = {tag: msgspec.json.Decoder(cls) for tag, cls in TYPES.items()}
+_encode = msgspec.json.Encoder().encode
+
+
+def encode(event: AnyEvent) -> bytes:
+    """The event as JSON on one line, its `type` tag included."""
+    return _encode(event)
+
+
+def decode(tag: str, data: bytes) -> AnyEvent | None:
+    """The event behind a record's JSON; None for a type this version does not know.
+
+    Raises `msgspec.DecodeError` when the JSON is not of the type's shape.
+    """
+    decoder = _decoders.get(tag)
+    return None if decoder is None else decoder.decode(data)

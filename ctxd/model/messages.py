@@ -1,0 +1,98 @@
+"""Messages as ctxd keeps them: the host's bytes, and the facts that policy needs about them.
+
+Facts are computed once, when a message arrives, and stored with it, so that neither a restart
+nor a plan has to read a body again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from ctxd.model.blocks import Role
+
+Effect: TypeAlias = Literal["read", "write", "other"]
+Inserted: TypeAlias = Literal["", "summary", "activeTask", "restoredFiles", "handoff", "truncated", "compact"]
+
+
+class Native(msgspec.Struct, frozen=True):
+    """One native message (item, content): `raw` as it came off the wire, `value` decoded once.
+
+    `raw` is one JSON object on one line (UTF-8, no raw line feeds); it is what is stored and
+    handed back. `value` must not be mutated.
+    """
+
+    raw: bytes
+    value: dict[str, Any]
+
+
+class CallFacts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a tool call was about. `target` is a short human description, never the arguments whole.
+
+    `path` is the file argument as given, `span` the range arguments in canonical form
+    (`"10-20"`, `""` for a whole file).
+    """
+
+    call_id: str
+    name: str
+    effect: Effect = "other"
+    path: str = ""
+    span: str = ""
+    target: str = ""
+
+
+class ResultFacts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A tool result's size. `bytes` is the length of its stored form, `digest` is `sha256:<hex>` of it.
+
+    `tokens` are of its text alone, in the session's base encoding.
+    """
+
+    call_id: str
+    bytes: int
+    tokens: int
+    digest: str
+    is_error: bool = False
+    media: int = 0
+    spilled: bool = False
+
+
+class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Everything policy needs to know about a message without its body.
+
+    `tokens` (base encoding, whole message, framing included) is -1 while counting is deferred.
+    `media_tokens` come from the provider's formula and are not scaled by calibration.
+    `bytes` is the length of `raw`; `digest` the sha256 hex of `raw`.
+    `user_turn` is true when a person speaks. `inserted` names what ctxd itself put there.
+    `source` is the id of the message this one stands for (`truncated`, `compact`), else "".
+    """
+
+    id: str
+    role: Role
+    bytes: int
+    digest: str
+    tokens: int
+    media_tokens: int = 0
+    media_bytes: int = 0
+    user_turn: bool = False
+    calls: tuple[CallFacts, ...] = ()
+    results: tuple[ResultFacts, ...] = ()
+    signed: bool = False
+    hidden: bool = False
+    pinned: bool = False
+    inserted: Inserted = ""
+    source: str = ""
+
+
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Reported usage in one scale for all providers, tokens.
+
+    `prompt` is the whole prompt: for Anthropic input + cache creation + cache read; for OpenAI
+    input as is (cached is inside); for Gemini `promptTokenCount` as is.
+    """
+
+    prompt: int
+    completion: int = 0
+    total: int = 0
+    cache_read: int = 0
+    cache_write: int = 0

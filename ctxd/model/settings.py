@@ -1,0 +1,109 @@
+"""Settings: options as the host sends them, resolved and checked.
+
+Options are nested camelCase (protocol.md, section 9). Every option is a field here, so the
+documentation of options is generated from this file.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+Ratio = Annotated[float, Meta(ge=0.0, le=1.0)]
+
+
+class _Group(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=False):
+    """Base of the option groups."""
+
+
+class Storage(_Group, frozen=True):
+    """`root`: state folder; empty for the platform's state folder. `force_network`: allow NFS and the like."""
+
+    root: str = ""
+    cache: str = ""
+    force_network: bool = False
+    segment_bytes: Positive = 64 * 1024 * 1024
+
+
+class ModelOptions(_Group, frozen=True):
+    """`windows`: model id to context window in tokens, for models the catalog does not know."""
+
+    windows: dict[str, Positive] = {}
+
+
+class Budget(_Group, frozen=True):
+    """Thresholds as fractions of window minus reserve. `reserve`: output tokens, 0 for the rule."""
+
+    handoff_ratio: Ratio = 0.7
+    compaction_ratio: Ratio = 0.8
+    reserve: Count = 0
+
+
+class ElisionOptions(_Group, frozen=True):
+    """Elision (behaviour.md, section 4). `start_at` 0 elides whatever the age and size rules name."""
+
+    enabled: bool = True
+    start_at: Ratio = 0.5
+    target: Ratio = 0.4
+    stale_turns: Positive = 5
+    oversized_bytes: Positive = 8192
+    keep_turns: Positive = 10
+    min_messages: Positive = 30
+    cache_expired_ms: Positive = 60_000
+    cache_keep_turns: Positive = 3
+    cache_min_messages: Positive = 15
+    recent_files: Count = 5
+
+
+class CompactionOptions(_Group, frozen=True):
+    """`auto` false never compacts on its own. `keep_messages`: newest messages always kept whole."""
+
+    auto: bool = True
+    keep_messages: Positive = 6
+
+
+class RecallOptions(_Group, frozen=True):
+    """`spill_bytes`: a stored form longer than this is shown as head, tail and handle.
+
+    `page_bytes`: size of one recall page.
+    """
+
+    spill_bytes: Positive = 102_400
+    head_bytes: Positive = 4096
+    tail_bytes: Positive = 2048
+    page_bytes: Positive = 49_152
+
+
+class CacheOptions(_Group, frozen=True):
+    """Price of writing and reading a cached prefix, relative to plain input (O §32)."""
+
+    write_premium: float = 1.25
+    read_factor: float = 0.1
+    expected_calls: Positive = 10
+
+
+class Wire(_Group, frozen=True):
+    """`max_message_bytes`: largest frame. `max_bytes`: provider request size, 0 for the dialect's own."""
+
+    max_message_bytes: Positive = 64 * 1024 * 1024
+    max_bytes: Count = 0
+
+
+class Settings(_Group, frozen=True):
+    """All settings, every one with its default."""
+
+    storage: Storage = Storage()
+    model: ModelOptions = ModelOptions()
+    budget: Budget = Budget()
+    elision: ElisionOptions = ElisionOptions()
+    compaction: CompactionOptions = CompactionOptions()
+    recall: RecallOptions = RecallOptions()
+    cache: CacheOptions = CacheOptions()
+    wire: Wire = Wire()
+
+
+Durability = Literal["durable", "notDurable"]

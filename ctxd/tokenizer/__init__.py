@@ -1,0 +1,1 @@
+"""Counting tokens: encodings, the offline vocabulary, bounded time, a cache."""
