@@ -7,7 +7,9 @@ Members it does not understand survive in what it returns.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
+
+import msgspec
 
 from ctxd.model.blocks import MessageView, Role, Violation
 from ctxd.model.messages import Usage
@@ -43,7 +45,7 @@ class Rule(Protocol):
         ...
 
 
-class Edit(NamedTuple):
+class Edit(msgspec.Struct, frozen=True):
     """One change made by `mend`. `index` is a position in the list that was given to `mend`."""
 
     rule: str
@@ -103,7 +105,9 @@ class Dialect(Protocol):
         """A plain native message. `role` is user or assistant."""
         ...
 
-    def mend(self, messages: Sequence[Mapping[str, Any]], *, pending: bool) -> tuple[list[Mapping[str, Any]], list[Edit]]:
+    def mend(
+        self, messages: Sequence[Mapping[str, Any]], *, pending: bool
+    ) -> tuple[list[Mapping[str, Any]], list[Edit]]:
         """A sendable list: what can be mended is, deterministically and idempotently.
 
         Only synthesized parts are added (a stub result for an older unanswered call) and unsendable

@@ -14,7 +14,9 @@ import msgspec
 from ctxd.model.messages import MessageFacts, Usage
 from ctxd.model.summary import SessionSummary
 
-ElisionReason: TypeAlias = Literal["stale", "oversized", "superseded", "snipped", "cacheExpired", "clippedNewest"]
+ElisionReason: TypeAlias = Literal[
+    "stale", "oversized", "superseded", "snipped", "cacheExpired", "clippedNewest"
+]
 Fidelity: TypeAlias = Literal["full", "truncate", "compact", "summary", "dropped"]
 Trigger: TypeAlias = Literal["manual", "auto"]
 CompactionReason: TypeAlias = Literal["threshold", "contextLimit", "turnLimit", "manual", "modelChange"]
@@ -196,7 +198,9 @@ BODIES = frozenset({"messagesAppended", "checkpointCommitted"})
 BOOKKEEPING = frozenset({"tokensCounted"})
 """Types that do not move the session's revision: they say nothing new."""
 
-_decoders: dict[str, msgspec.json.Decoder[Any]] = {tag: msgspec.json.Decoder(cls) for tag, cls in TYPES.items()}
+_decoders: dict[str, msgspec.json.Decoder[Any]] = {
+    tag: msgspec.json.Decoder(cls) for tag, cls in TYPES.items()
+}
 _encode = msgspec.json.Encoder().encode
 
 
