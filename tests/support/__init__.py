@@ -1,0 +1,1 @@
+"""What tests share: builders, readers and markers. Never imported by ctxd."""
