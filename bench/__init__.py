@@ -1,0 +1,1 @@
+"""Benches: every number is a ratio to a baseline that was taken in the same run."""

@@ -1,0 +1,36 @@
+"""How fast the daemon answers, and what it weighs while it waits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+
+from bench.harness import Ratio, Workbench, beside
+from bench.sessions import fill, messages
+from tools.peer import Peer
+
+BUDGET_BYTES = 120e6
+ROUNDS = 9
+
+
+def bench(scratch: Workbench) -> Iterator[Ratio]:
+    """Start to the answer of `initialize`, and resident memory with one encoding loaded."""
+    fresh = partial(_initialize, scratch)
+    imported = partial(subprocess.run, [sys.executable, "-c", "import pygls.server"], check=True)
+    fresh()
+    imported()
+    measured, baseline = beside(fresh, imported, rounds=ROUNDS)
+    yield Ratio("start to the answer of initialize", measured, baseline, 1.3, "importing pygls.server")
+    with scratch.daemon() as peer:
+        fill(scratch, peer, "idle", messages(20))
+        peer.request("context/project", {"sessionId": "idle"})
+        yield Ratio(
+            "idle memory, one encoding loaded", peer.resident_bytes(), BUDGET_BYTES, 1, "the budget", "bytes"
+        )
+
+
+def _initialize(scratch: Workbench) -> None:
+    with Peer() as peer:
+        peer.initialize(scratch.workspace, scratch.options())
