@@ -37,13 +37,18 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type"):
 
 
 class SessionCreated(Event, frozen=True, tag="sessionCreated"):
-    """First event of a log. `system`/`tools` are the native values as JSON text, "" for none."""
+    """First event of a log. `system`/`tools` are the native values as JSON text, "" for none.
+
+    `encoding` is the base encoding all counts of the session are in, for ever; `factor` is where
+    calibration of its model's family starts.
+    """
 
     session_id: str
     workspace: str
     dialect: str
     model: Model
     encoding: str
+    factor: float = 1.0
     system: str = ""
     tools: str = ""
     system_tokens: int = 0
@@ -55,45 +60,11 @@ class SessionUpdated(Event, frozen=True, tag="sessionUpdated"):
     """New model, system or tools; None means unchanged."""
 
     model: Model | None = None
+    factor: float | None = None
     system: str | None = None
     tools: str | None = None
     system_tokens: int | None = None
     tools_tokens: int | None = None
-
-
-class MessagesAppended(Event, frozen=True, tag="messagesAppended"):
-    """Messages in order. Bodies event: the record's `data` is `[raw, raw, ...]`.
-
-    `client_id` is the host's own id of the call, for idempotent repeats.
-    """
-
-    messages: tuple[MessageFacts, ...]
-    client_id: str = ""
-
-
-class TokensCounted(Event, frozen=True, tag="tokensCounted"):
-    """Counts of messages whose counting was deferred: (message id, tokens, result tokens in order)."""
-
-    counts: tuple[tuple[str, int, tuple[int, ...]], ...]
-
-
-class RequestReported(Event, frozen=True, tag="requestReported"):
-    """The answer of the provider to one prepared request, after the answer's messages.
-
-    `entries` is how many view entries the request carried, `base` the base tokens of all it
-    carried (system, tools, pending and media included), `predicted` what had been projected
-    for it (0 when nothing was). `appended` is how many messages the answer brought.
-    """
-
-    request_id: str
-    outcome: Literal["ok", "error", "aborted"]
-    usage: Usage | None = None
-    entries: int = 0
-    base: int = 0
-    predicted: int = 0
-    response_base: int = 0
-    fingerprint: str = ""
-    at: int = 0
 
 
 class Elision(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -109,6 +80,53 @@ class Elision(msgspec.Struct, frozen=True, omit_defaults=True):
     saved: int
     saved_bytes: int = 0
     saved_media: int = 0
+
+
+class MessagesAppended(Event, frozen=True, tag="messagesAppended"):
+    """Messages in order. Bodies event: the record's `data` is `[raw, raw, ...]`, `0` for a blob.
+
+    `client_id` is the host's own id of the call, for idempotent repeats. `elisions` are the results
+    that were too large to be shown whole from the start; they touch these messages only.
+    """
+
+    messages: tuple[MessageFacts, ...]
+    client_id: str = ""
+    elisions: tuple[Elision, ...] = ()
+    usage: Usage | None = None
+
+
+class TokensCounted(Event, frozen=True, tag="tokensCounted"):
+    """Counts of messages whose counting was deferred: (message id, tokens, result tokens in order)."""
+
+    counts: tuple[tuple[str, int, tuple[int, ...]], ...]
+
+
+class Load(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a request weighs before calibration.
+
+    `fixed` and `view` are base tokens (scaled by the session's ratio), `media` tokens of the
+    provider's formula (not scaled). `fixed` is system and tools, `view` everything else.
+    """
+
+    fixed: int = 0
+    view: int = 0
+    media: int = 0
+
+
+class RequestReported(Event, frozen=True, tag="requestReported"):
+    """The answer of the provider to one prepared request, after the answer's messages.
+
+    `load` is what the request carried (None when it is no longer known: then the usage anchors
+    nothing), `response` what the answer's messages weigh, `predicted` the tokens that had been
+    projected for the request (0 when nothing was).
+    """
+
+    request_id: str
+    outcome: Literal["ok", "error", "aborted"]
+    usage: Usage | None = None
+    load: Load | None = None
+    response: Load | None = None
+    predicted: int = 0
 
 
 class ViewElided(Event, frozen=True, tag="viewElided"):

@@ -54,7 +54,6 @@ class ResultFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     digest: str
     is_error: bool = False
     media: int = 0
-    spilled: bool = False
 
 
 class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -65,6 +64,7 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     `bytes` is the length of `raw`; `digest` the sha256 hex of `raw`.
     `user_turn` is true when a person speaks. `inserted` names what ctxd itself put there.
     `source` is the id of the message this one stands for (`truncated`, `compact`), else "".
+    `blob` is the ledger digest of `raw` when it is too large for the log.
     """
 
     id: str
@@ -82,6 +82,15 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     pinned: bool = False
     inserted: Inserted = ""
     source: str = ""
+    blob: str = ""
+
+    def counted(self, tokens: int, sizes: tuple[int, ...]) -> MessageFacts:
+        """The same facts with a deferred count filled in; `sizes` are the results' tokens in order."""
+        results = tuple(
+            msgspec.structs.replace(result, tokens=size)
+            for result, size in zip(self.results, sizes, strict=True)
+        )
+        return msgspec.structs.replace(self, tokens=tokens, results=results)
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):

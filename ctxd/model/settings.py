@@ -21,7 +21,10 @@ class _Group(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=
 
 
 class Storage(_Group, frozen=True):
-    """`root`: state folder; empty for the platform's state folder. `force_network`: allow NFS and the like."""
+    """`root`: state folder, `cache`: cache folder; empty for the platform's own.
+
+    `force_network`: write on NFS and the like, where locks cannot be trusted.
+    """
 
     root: str = ""
     cache: str = ""

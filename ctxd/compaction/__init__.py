@@ -1,0 +1,1 @@
+"""Policy: what leaves the model view and what stands for it. Pure and sync; plans, never acts."""

@@ -1,0 +1,77 @@
+"""The text that stands for a result that is not shown.
+
+It is written for a model and never read back: what was elided is a typed fact in the log.
+"""
+
+from __future__ import annotations
+
+import json
+
+from ctxd.model.events import ElisionReason
+from ctxd.model.messages import CallFacts, ResultFacts
+
+_WHY: dict[ElisionReason, str] = {
+    "spilled": "too large to show whole",
+    "stale": "from an earlier turn",
+    "oversized": "large",
+    "superseded": "a newer read of the same range follows",
+    "snipped": "from an older tool turn",
+    "cacheExpired": "from an older tool turn",
+    "clippedNewest": "too large for the window",
+    "byteBudget": "too large for the request",
+}
+
+
+def placeholder(
+    call: CallFacts | None, result: ResultFacts, reason: ElisionReason, *, occurrence: int | None = None
+) -> str:
+    """One line: tool, target, outcome, size, why, and the exact recall call (behaviour.md, section 4).
+
+    `occurrence` is given for a call id that was used more than once (0 = oldest).
+    """
+    return f"[{_head(call, result, reason)} {_recall(result.call_id, occurrence)}]"
+
+
+def clipped(
+    call: CallFacts | None,
+    result: ResultFacts,
+    reason: ElisionReason,
+    text: str,
+    *,
+    head_bytes: int,
+    tail_bytes: int,
+    occurrence: int | None = None,
+) -> str:
+    """Head and tail of `text` around the same line, cut at character boundaries."""
+    head, tail = cut(text, head_bytes, tail_bytes)
+    notice = placeholder(call, result, reason, occurrence=occurrence)
+    return f"{head}\n{notice}\n{tail}"
+
+
+def cut(text: str, head_bytes: int, tail_bytes: int) -> tuple[str, str]:
+    """The first and last bytes of a text as whole characters; the tail never overlaps the head."""
+    data = text.encode("utf-8", "replace")
+    head = data[:head_bytes].decode("utf-8", "ignore")
+    tail = data[max(head_bytes, len(data) - tail_bytes) :].decode("utf-8", "ignore")
+    return head, tail
+
+
+def size_of(count: int) -> str:
+    """`812 B`, `18.9 KB`, `3.2 MB`: decimal, one digit."""
+    if count < 1000:
+        return f"{count} B"
+    return f"{count / 1000:.1f} KB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
+
+
+def _head(call: CallFacts | None, result: ResultFacts, reason: ElisionReason) -> str:
+    name = call.name if call else "tool"
+    target = f" {call.target}" if call and call.target else ""
+    outcome = "failed" if result.is_error else "completed"
+    return f"{name}{target}: {outcome}, {size_of(result.bytes)} of output not shown ({_WHY[reason]})."
+
+
+def _recall(call_id: str, occurrence: int | None) -> str:
+    arguments: dict[str, object] = {"toolCallId": call_id}
+    if occurrence is not None:
+        arguments["occurrence"] = occurrence
+    return f"Kept whole; read it with recall {json.dumps(arguments, ensure_ascii=False)}"

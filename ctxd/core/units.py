@@ -1,0 +1,77 @@
+"""Message units: the smallest runs that are kept or removed whole.
+
+A unit is one message, or a tool turn: an assistant message with calls and everything that answers
+it, however many calls (behaviour.md, "Words"). Units are found from facts alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from ctxd.model.messages import MessageFacts
+
+UnitKind: TypeAlias = Literal["user", "assistant", "tools", "system"]
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """Messages `start` up to but not including `end`. `open`: a call has no result yet."""
+
+    start: int
+    end: int
+    kind: UnitKind
+    open: bool = False
+
+
+def divide(messages: Sequence[MessageFacts], start: int = 0) -> list[Unit]:
+    """The units of `messages[start:]` in order; `start` must be where a unit begins.
+
+    A message that answers calls and also says something new belongs to the tool turn: cutting
+    inside it would tear the answer from its call.
+    """
+    units: list[Unit] = []
+    index = start
+    while index < len(messages):
+        facts = messages[index]
+        if facts.role == "assistant" and facts.calls:
+            end, unanswered = _tool_turn(messages, index)
+            units.append(Unit(index, end, "tools", bool(unanswered)))
+            index = end
+            continue
+        kind: UnitKind
+        match facts.role:
+            case "assistant":
+                kind = "assistant"
+            case "system" | "developer":
+                kind = "system"
+            case "user" | "tool":
+                kind = "user"
+        units.append(Unit(index, index + 1, kind))
+        index += 1
+    return units
+
+
+def _tool_turn(messages: Sequence[MessageFacts], start: int) -> tuple[int, set[str]]:
+    """End of the tool turn that begins at `start`, and its calls without a result."""
+    waiting = {call.call_id for call in messages[start].calls}
+    end = start + 1
+    while end < len(messages):
+        answered = {result.call_id for result in messages[end].results}
+        if not answered & waiting:
+            break
+        waiting -= answered
+        end += 1
+    return end, waiting
+
+
+def newest_start(messages: Sequence[MessageFacts]) -> int:
+    """Index where the newest unit begins, found from the end (len(messages) when there is none)."""
+    index = len(messages) - 1
+    while index >= 0 and messages[index].results:
+        index -= 1
+    if index < 0:
+        return 0
+    # Results belong to the assistant message before them, if it called at all.
+    return index if messages[index].calls or index == len(messages) - 1 else index + 1
