@@ -1,0 +1,1 @@
+"""Verbs of the command line. Imports what a verb needs only when that verb runs."""

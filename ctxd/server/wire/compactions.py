@@ -1,0 +1,205 @@
+"""`context/compact` and the report of a compaction (protocol.md, section 3)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ctxd.server.wire.base import Count, JsonObject, SessionParams, Wire
+from ctxd.server.wire.sessions import Fidelity
+
+Trigger = Literal["manual", "auto"]
+CompactionReason = Literal["threshold", "contextLimit", "turnLimit", "manual", "modelChange"]
+CompactionOutcome = Literal["applied", "planned", "inputRequired", "noop", "blocked", "failed", "cannotReach"]
+ProgressToken = str | int
+
+
+class Size(Wire):
+    """A size of the model view."""
+
+    tokens: Count
+    messages: Count
+    bytes: Count
+
+
+class UnitReport(Wire):
+    """What became of a message unit (a message, or a tool turn)."""
+
+    message_ids: list[str]
+    fidelity: Fidelity
+    handle: str | None = Field(None, description="Fetches what is no longer shown.")
+
+
+class Quote(Wire):
+    """The user's own words."""
+
+    text: str
+    message_id: str = Field(description="Where they were said.")
+    superseded_by: str | None = Field(
+        None, description="Message id of a newer statement on the same subject."
+    )
+
+
+class Decision(Wire):
+    """A decision of the session."""
+
+    at_turn: Count = Field(description="0 is the first user turn.")
+    summary: str
+    rationale: str | None = None
+    stale: bool | None = Field(None, description="True once it no longer holds.")
+
+
+class Mutation(Wire):
+    """A file the session changed."""
+
+    path: str
+    role: str = Field(description="How: `edited`, `written`.")
+
+
+class ExactRecord(Wire):
+    """A line that is to be carried on word for word."""
+
+    heading: str = Field(description="One of the seven headings of a summary.")
+    payload: str
+
+
+class SessionSummary(Wire):
+    """Typed task state that a compaction carries on."""
+
+    schema_version: Literal[1]
+    goal: str
+    constraints: list[Quote]
+    decisions: list[Decision]
+    mutations: list[Mutation]
+    evidence: list[str] = Field(description="What was verified, and how.")
+    progress_done: list[str]
+    progress_in_progress: list[str]
+    risks: list[str]
+    next_steps: list[str]
+    exact_records: list[ExactRecord]
+
+
+class ConstraintAudit(Wire):
+    """Counts of constraint quotes."""
+
+    total: Count
+    verbatim: Count = Field(description="Still word for word in the view.")
+    reinjected: Count = Field(description="Put back by the daemon.")
+
+
+class RecordAudit(Wire):
+    """Counts of exact records."""
+
+    total: Count
+    verbatim: Count
+
+
+class ArtifactAudit(Wire):
+    """Counts of artifacts declared by contract."""
+
+    total: Count
+    referenced: Count
+    reinjected: Count
+
+
+class InvariantAudit(Wire):
+    """Counts of invariants declared by contract."""
+
+    total: Count
+    held: Count
+    reinjected: Count
+
+
+class ToolOutputAudit(Wire):
+    """Counts of tool outputs that left the view."""
+
+    evicted: Count
+    recoverable: Count = Field(description="Can be fetched back byte for byte.")
+
+
+class FileAudit(Wire):
+    """Counts of file paths mentioned."""
+
+    before: Count
+    after: Count
+    recoverable: Count
+
+
+class Audit(Wire):
+    """What a compaction kept, counted."""
+
+    constraints: ConstraintAudit
+    exact_records: RecordAudit
+    artifacts: ArtifactAudit
+    invariants: InvariantAudit
+    tool_outputs: ToolOutputAudit
+    files_mentioned: FileAudit
+
+
+class CacheCost(Wire):
+    """What rewriting the cached prefix costs, in tokens of plain input."""
+
+    write_tokens: Count
+    saved_tokens: Count = Field(description="Saved by each later call.")
+    break_even_calls: Count = Field(description="Calls after which it has paid off.")
+
+
+class CacheReport(Wire):
+    """What the request does to a provider's prompt cache, against the session's previous `prepare`."""
+
+    stable_prefix_messages: Count = Field(description="Leading messages that are byte-equal to last time.")
+    invalidated_at: Count | None = Field(None, description="Index of the first message that is not.")
+    reason: str | None = Field(None, description="Why the prefix changed.")
+    cost: CacheCost | None = None
+
+
+class RestoredFile(Wire):
+    """A recently touched file put back after a checkpoint."""
+
+    path: str
+    bytes: Count
+    changed: bool = Field(description="Whether it changed since the session last read it.")
+
+
+class CompactionReport(Wire):
+    """What a compaction did, would do, or could not do."""
+
+    outcome: CompactionOutcome
+    strategy: Literal["model", "deterministic", "elision"] | None = None
+    trigger: Trigger
+    reason: CompactionReason
+    checkpoint_id: str | None = None
+    plan_id: str | None = Field(None, description="For `context/commit`.")
+    before: Size
+    after: Size
+    target: Count = Field(description="Tokens that were aimed at.")
+    floor: Count = Field(description="What cannot be compacted, tokens.")
+    units: list[UnitReport]
+    ledger: SessionSummary | None = Field(None, description="The task state carried on.")
+    audit: Audit
+    restored_files: list[RestoredFile]
+    pins: Count = Field(description="Pinned messages and texts kept whole.")
+    attempts: Count = Field(description="Samples taken from a model.")
+    input_reductions: Count = Field(description="Times the summariser's input had to shrink.")
+    usage: JsonObject | None = Field(None, description="Usage the summariser reported, native.")
+    failure_reason: str | None = None
+    cache: CacheReport
+
+
+class ContextCompactParams(SessionParams):
+    """Parameters of `context/compact`."""
+
+    trigger: Trigger = "manual"
+    strategy: Literal["auto", "model", "deterministic"] = Field(
+        "auto",
+        description="`model` always asks for a summary, `deterministic` never; `auto` may stop at elision.",
+    )
+    instructions: str | None = Field(None, description="What the summary is to look after.")
+    up_to: str | None = Field(None, description="Message id; what is newer stays as it is.")
+    target_tokens: int | None = Field(None, ge=1, description="Size to aim at, tokens.")
+    dry_run: bool = Field(False, description="Answer the plan, change nothing.")
+    delivery: Literal["request", "inline"] = Field(
+        "request", description="How the host gives a summary: asked by the daemon, or with `context/commit`."
+    )
+    work_done_token: ProgressToken | None = Field(None, description="Token for `$/progress`.")

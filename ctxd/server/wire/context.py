@@ -1,0 +1,168 @@
+"""`context/prepare`, `report` and `validate`: around each request (protocol.md, section 3)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from ctxd.server.wire.base import (
+    Count,
+    Input,
+    JsonObject,
+    NativeAnyOut,
+    NativeObject,
+    NativeOut,
+    SessionId,
+    SessionParams,
+    Wire,
+)
+from ctxd.server.wire.compactions import CacheReport, CompactionReport
+from ctxd.server.wire.projections import Projection
+from ctxd.server.wire.sessions import MessageMeta
+
+PreparePhase = Literal["turnStart", "iteration", "retry"]
+
+
+class Stage(Wire):
+    """One step of `prepare` that changed or tried to change the view."""
+
+    stage: str = Field(description="Which step.")
+    reason: str = Field(description="Why it did what it did.")
+    edits: Count = Field(description="How many edits it made.")
+    tokens_freed: int = Field(description="Tokens the request became smaller by.")
+
+
+class PromptReport(Wire):
+    """What `prepare` did to the prompt."""
+
+    phase: PreparePhase
+    prompt_replaced: bool = Field(description="Whether the view changed other than by growth at its end.")
+    compaction_performed: bool
+    messages_before: Count
+    messages_after: Count
+    tokens_before: Count
+    tokens_after: Count
+    generation: Count
+    stages: list[Stage]
+    outcome: Literal["ok", "overBudget"] = Field(description="`overBudget`: the request may not fit.")
+
+
+class SteerNote(Wire):
+    """A steering message that this request carries."""
+
+    id: str
+    kind: Literal["followUp", "systemReminder", "requestPause", "cancel"]
+    content: str | None = None
+
+
+class ContextPrepareParams(SessionParams):
+    """Parameters of `context/prepare`."""
+
+    phase: PreparePhase = Field(
+        description="`turnStart` may elide deeply, `iteration` keeps old history, `retry` must shrink."
+    )
+    pending: list[NativeObject] | None = Field(
+        None, description="Native messages that this request adds and nobody appends."
+    )
+
+
+class ContextPrepareResult(Wire):
+    """The request to send."""
+
+    request_id: str = Field(description="Ties the report to this call.")
+    revision: Count
+    generation: Count
+    messages: list[NativeOut] = Field(description="The model view, pending included.")
+    system: NativeAnyOut | None = None
+    tools: list[NativeOut] | None = None
+    fingerprint: str
+    projection: Projection
+    report: PromptReport
+    context_management: JsonObject | None = Field(
+        None, description="Extra field for the provider's own clearing."
+    )
+    cache: CacheReport
+    steering: list[SteerNote]
+
+
+class ProviderError(Input):
+    """An error as the provider gave it."""
+
+    status: int | None = Field(None, description="HTTP status.")
+    code: str | None = Field(None, description="The provider's error code or type.")
+    message: str | None = None
+    body: JsonValue = Field(None, description="The error body, whatever it is.")
+
+
+class ContextReportParams(SessionParams):
+    """Parameters of `context/report`."""
+
+    request_id: str = Field(min_length=1, description="From `context/prepare`.")
+    outcome: Literal["ok", "error", "aborted"]
+    messages: list[NativeObject] | None = Field(None, description="The answer, native, to be appended.")
+    meta: list[MessageMeta | None] | None = Field(None, description="One per message, null for none.")
+    usage: JsonObject | None = Field(None, description="Usage as the provider reported it, native.")
+    error: ProviderError | None = None
+    output_started: bool = Field(False, description="Whether anything of the answer had arrived.")
+
+
+class Recovery(Wire):
+    """What to do about an error."""
+
+    action: Literal["retry", "fail"] = Field(description="`retry`: prepare again with phase `retry`.")
+    reason: str
+    report: CompactionReport | None = None
+
+
+class ContextReportResult(Wire):
+    """The session after the answer."""
+
+    revision: Count
+    message_ids: list[str] = Field(description="Ids of the appended messages.")
+    projection: Projection
+    recovery: Recovery | None = Field(None, description="Present after an error.")
+
+
+class ContextDidChangeParams(Wire):
+    """`context/didChange`: the model view changed other than by an append of the host."""
+
+    session_id: SessionId
+    revision: Count
+    generation: Count
+    projection: Projection
+    cause: str = Field(description="What changed it.")
+
+
+class Violation(Wire):
+    """A broken rule of a provider."""
+
+    rule: str
+    index: Count = Field(description="Position in `messages`, 0-based.")
+    detail: str = Field(description="What is broken, without content.")
+
+
+class Edit(Wire):
+    """One change that repairs a message list."""
+
+    rule: str
+    index: Count = Field(description="Position in the `messages` given.")
+    action: str
+    detail: str
+
+
+class ContextValidateParams(Input):
+    """Parameters of `context/validate`."""
+
+    dialect: str = Field(description="Message format.")
+    messages: list[NativeObject]
+    repair: bool = Field(False, description="Also answer a list that can be sent.")
+
+
+class ContextValidateResult(Wire):
+    """What is broken, and the repaired list if asked for."""
+
+    ok: bool
+    violations: list[Violation]
+    repaired: list[NativeOut] | None = None
+    edits: list[Edit] | None = None

@@ -1,0 +1,80 @@
+"""The `data` of errors (protocol.md, sections 1 and 10): every kind with the facts it carries."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ctxd.server.wire.base import Count, Wire
+from ctxd.server.wire.context import Violation
+from ctxd.server.wire.recall import RecallCandidate
+from ctxd.server.wire.sessions import Holder
+
+Kind = Literal[
+    "parseError",
+    "invalidRequest",
+    "unknownMethod",
+    "notInitialized",
+    "cancelled",
+    "internal",
+    "invalidParams",
+    "sessionNotFound",
+    "sessionLocked",
+    "readOnly",
+    "revisionConflict",
+    "invalidMessages",
+    "unknownDialect",
+    "blocked",
+    "busy",
+    "cannotReach",
+    "checkpointFailed",
+    "storageFull",
+    "storageFailed",
+    "damaged",
+    "notFound",
+    "ambiguous",
+    "corrupt",
+    "expired",
+    "outsideWorkspace",
+    "symlinkRefused",
+    "notRegularFile",
+    "tooLarge",
+    "sensitive",
+    "noSampler",
+    "timeout",
+]
+
+
+class FieldError(Wire):
+    """One field that is wrong."""
+
+    path: str = Field(description="Dotted: `messages.3.content.0.text`; empty for the parameters as a whole.")
+    message: str = Field(description="What is wrong with it; never its value.")
+
+
+class ErrorData(Wire):
+    """The `data` of an error. Hosts switch on `kind`; the other members are facts of some kinds."""
+
+    kind: Kind
+    hint: str | None = Field(None, description="What to do about it.")
+    errors: list[FieldError] | None = Field(None, description="`invalidParams`.")
+    violations: list[Violation] | None = Field(None, description="`invalidMessages`.")
+    holder: Holder | None = Field(None, description="`sessionLocked`.")
+    expected: Count | None = Field(None, description="`revisionConflict`: what the caller sent.")
+    actual: Count | None = Field(None, description="`revisionConflict`: the session's revision.")
+    floor: Count | None = Field(None, description="`cannotReach`, tokens.")
+    target: Count | None = Field(None, description="`cannotReach`, tokens.")
+    candidates: list[RecallCandidate] | None = Field(None, description="`ambiguous`.")
+    rule: str | None = Field(None, description="`sensitive`: the rule that matched, never the secret.")
+    bytes: Count | None = Field(None, description="`tooLarge`: size given.")
+    limit: Count | None = Field(None, description="`tooLarge`: size allowed, bytes.")
+    error_id: str | None = Field(None, description="`internal`: names the entry in the daemon's log.")
+
+
+class ResponseError(Wire):
+    """An error object of JSON-RPC."""
+
+    code: int
+    message: str = Field(description="For people. No content, no traceback.")
+    data: ErrorData

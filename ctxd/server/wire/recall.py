@@ -1,0 +1,91 @@
+"""`recall/*`: what left the view, fetched back (protocol.md, section 4). Offsets are in the stored form."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ctxd.server.wire.base import Count, SessionId, SessionParams, Wire
+
+
+class RecallFetchParams(SessionParams):
+    """Parameters of `recall/fetch`: one of three ids, and at most one way to say which part."""
+
+    tool_call_id: str | None = None
+    digest: str | None = Field(None, description="`sha256:<hex>` of the stored form.")
+    message_id: str | None = None
+    occurrence: Count | None = Field(None, description="Which owner of a reused id, 0-based, oldest first.")
+    page: int | None = Field(None, description="0-based; clamped to what there is.")
+    offset: Count | None = Field(None, description="First byte.")
+    length: int | None = Field(None, ge=1, description="How many bytes.")
+    start_line: int | None = Field(None, ge=1, description="First line, 1-based.")
+    end_line: int | None = Field(None, ge=1, description="Last line, included.")
+
+
+class RecallNext(Wire):
+    """Parameters of the exact next `recall/fetch`."""
+
+    session_id: SessionId
+    tool_call_id: str | None = None
+    digest: str | None = None
+    message_id: str | None = None
+    occurrence: Count | None = None
+    page: Count | None = None
+    offset: Count | None = None
+    length: Count | None = None
+    start_line: Count | None = None
+    end_line: Count | None = None
+
+
+class RecallCandidate(Wire):
+    """One owner of a reused tool call id."""
+
+    occurrence: Count = Field(description="0-based, oldest first.")
+    message_id: str
+    digest: str
+    bytes: Count
+    tool_name: str
+
+
+class RecallFetchResult(Wire):
+    """A part of what was stored."""
+
+    status: Literal["ok"] = "ok"
+    content: str
+    encoding: Literal["utf-8", "base64"]
+    page: Count = Field(description="0-based.")
+    pages: Count
+    total_bytes: Count = Field(description="Length of the whole stored form, bytes.")
+    digest: str = Field(description="`sha256:<hex>` of the whole stored form.")
+    tool_name: str
+    redactions: Count = Field(description="Secrets that were cut out before it was stored.")
+    next: RecallNext | None = Field(None, description="The next call; absent on the last page.")
+    candidates: list[RecallCandidate] | None = Field(
+        None, description="All owners, when the id was reused and no `occurrence` was given."
+    )
+
+
+class RecallListParams(SessionParams):
+    """Parameters of `recall/list`."""
+
+    after: str | None = Field(None, description="`next` of the page before.")
+    limit: int | None = Field(None, ge=1, description="At most so many entries.")
+
+
+class RecallEntry(Wire):
+    """A tool output that can be fetched."""
+
+    tool_call_id: str
+    tool_name: str
+    turn: Count = Field(description="0 is the first user turn.")
+    bytes: Count = Field(description="Length of its stored form.")
+    digest: str
+    in_context: bool = Field(description="Whether the model view still shows it whole.")
+
+
+class RecallListResult(Wire):
+    """A page of what can be fetched, oldest first."""
+
+    entries: list[RecallEntry]
+    next: str | None = Field(None, description="`after` of the next page; absent on the last.")

@@ -1,0 +1,233 @@
+"""`session/*`: opening, appending to, reading and closing sessions (protocol.md, section 2)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ctxd.server.wire.base import (
+    Count,
+    Input,
+    JsonObject,
+    NativeAny,
+    NativeObject,
+    NativeOut,
+    SessionId,
+    SessionParams,
+    Wire,
+)
+
+Access = Literal["write", "readOnly"]
+DialectName = Literal["anthropic", "openai-chat", "openai-responses", "gemini"]
+FileOp = Literal["read", "edit", "write"]
+Fidelity = Literal["full", "truncate", "compact", "summary", "dropped"]
+OpenMode = Literal["create", "resume", "openOrCreate"]
+HistoryView = Literal["transcript", "model"]
+
+
+class Model(Input):
+    """The model a session talks to."""
+
+    id: str = Field(min_length=1, description="The provider's name of the model.")
+    provider: str | None = Field(None, description="Who serves it, where the id alone does not say.")
+    context_window: Count | None = Field(None, description="Context window, tokens; 0 or absent is unknown.")
+    max_output_tokens: Count | None = Field(
+        None, description="Explicit output cap, tokens; 0 or absent is unknown."
+    )
+
+
+class Window(Wire):
+    """A context window and how it is known."""
+
+    value: Count | None = Field(description="Tokens; null when unknown.")
+    source: Literal["host", "catalog", "unknown"] = Field(description="Where the number comes from.")
+
+
+class Holder(Wire):
+    """The process that writes a session."""
+
+    pid: int = Field(description="Its process id.")
+    host: str = Field(description="Name of its machine.")
+    start: str = Field(description="When that process began, as its system tells it.")
+    client: str | None = Field(None, description="The host program it serves, where known.")
+
+
+class RecoveredSpan(Wire):
+    """Bytes of the log that did not verify. They are kept in place and skipped."""
+
+    segment: Count = Field(description="Number of the segment.")
+    offset: Count = Field(description="Where they begin, bytes.")
+    length: Count = Field(description="How many bytes.")
+    sha256: str = Field(description="Digest of those bytes, hex.")
+    reason: Literal["torn", "damaged", "gap", "stale"] = Field(
+        description="`torn`: an unacknowledged tail; the others are damage."
+    )
+
+
+class SessionInfo(Wire):
+    """A session as it stands."""
+
+    session_id: SessionId
+    workspace: str = Field(description="URI of the workspace it belongs to.")
+    dialect: DialectName = Field(description="Message format it speaks, for good.")
+    model: Model | None = Field(None, description="Absent until a host names one.")
+    window: Window
+    revision: Count = Field(description="Grows with every durable event.")
+    epoch: Count = Field(description="How many checkpoints stand.")
+    generation: Count = Field(description="Counts changes of the model view other than growth at its end.")
+    access: Access = Field(description="What this daemon may do with it.")
+    holder: Holder | None = Field(None, description="Who writes it, when that is another process.")
+    recovered: list[RecoveredSpan] | None = Field(None, description="What opening had to skip.")
+    durable: bool = Field(description="False while the disk refuses to keep new events.")
+    created_at: Count = Field(description="Milliseconds since 1970, UTC.")
+    updated_at: Count = Field(description="Milliseconds since 1970, UTC.")
+
+
+class SessionOpenParams(Input):
+    """Parameters of `session/open`."""
+
+    workspace: str = Field(min_length=1, description="URI of the workspace.")
+    session_id: SessionId | None = Field(None, description="Chosen by the daemon when absent.")
+    mode: OpenMode = Field(
+        "openOrCreate", description="`create` refuses an id that exists, `resume` one that does not."
+    )
+    read_only: bool = Field(False, description="Open without becoming its writer.")
+    dialect: str | None = Field(None, description="Message format; needed to create, must fit to resume.")
+    model: Model | None = Field(None, description="The model it talks to.")
+    system: NativeAny | None = Field(None, description="System prompt, native: a string, blocks or messages.")
+    tools: list[NativeObject] | None = Field(None, description="Tool declarations, native.")
+
+
+class SessionUpdateParams(SessionParams):
+    """Parameters of `session/update`; what is absent stays as it is."""
+
+    model: Model | None = Field(None, description="The model it talks to from now on.")
+    system: NativeAny | None = Field(None, description="System prompt, native.")
+    tools: list[NativeObject] | None = Field(None, description="Tool declarations, native.")
+
+
+class TouchedFile(Input):
+    """A file that a tool call read or changed."""
+
+    path: str = Field(min_length=1, description="Path in the workspace.")
+    op: FileOp = Field(description="What was done to it.")
+
+
+class MessageMeta(Input):
+    """What a host knows about a message beside its native form."""
+
+    id: str | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        description="The host's own id; the daemon's message id when given.",
+    )
+    kind: Literal["read", "write"] | None = Field(
+        None, description="What its tool calls did, where the host knows."
+    )
+    is_error: bool | None = Field(
+        None, description="Whether its tool results are errors, where the dialect cannot say."
+    )
+    files: list[TouchedFile] | None = Field(None, description="Files its tool calls touched.")
+    pin: bool = Field(False, description="Keep it whole in every model view.")
+    hidden: bool = Field(False, description="In the model view only; people never see it.")
+    usage: JsonObject | None = Field(
+        None, description="Usage the provider reported with this response, native."
+    )
+
+
+class SessionAppendParams(SessionParams):
+    """Parameters of `session/append`."""
+
+    messages: list[NativeObject] = Field(description="Native messages, oldest first.")
+    meta: list[MessageMeta | None] | None = Field(
+        None, description="One per message, null for none; as long as `messages`."
+    )
+    expected_revision: Count | None = Field(
+        None, description="Append nothing unless the session stands at this revision."
+    )
+    client_id: str | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        description="The host's id of this call: repeating it appends nothing twice.",
+    )
+
+
+class Spilled(Wire):
+    """A tool result whose bytes went to the ledger; the model view keeps head, tail and handle."""
+
+    message_id: str
+    tool_call_id: str | None = None
+    bytes: Count = Field(description="Length of its stored form, bytes.")
+
+
+class Redacted(Wire):
+    """A secret that was cut out before anything was stored."""
+
+    message_id: str
+    tool_call_id: str | None = None
+    rule: str = Field(description="The rule that found it; never the secret.")
+
+
+class SessionAppendResult(Wire):
+    """What became of the messages; sent only when they are on disk."""
+
+    revision: Count = Field(description="The session's revision after the append.")
+    message_ids: list[str] = Field(description="Ids in the order of `messages`.")
+    spilled: list[Spilled]
+    redacted: list[Redacted]
+    warnings: list[str] = Field(description="Sentences about what was accepted but is odd; no content.")
+    durable: bool = Field(description="False while the disk refuses to keep new events.")
+
+
+class SessionHistoryParams(SessionParams):
+    """Parameters of `session/history`."""
+
+    view: HistoryView = Field(
+        "transcript", description="`transcript` for people, `model` as the next request would carry it."
+    )
+    after: str | None = Field(None, description="Begin behind this message id.")
+    limit: int | None = Field(None, ge=1, description="At most so many messages.")
+
+
+class HistoryMessage(Wire):
+    """One message of a history."""
+
+    message_id: str
+    message: NativeOut
+    hidden: bool | None = Field(None, description="True for a message people do not see.")
+    fidelity: Fidelity | None = Field(None, description="How much of the original it shows; absent for all.")
+
+
+class SessionHistoryResult(Wire):
+    """A page of history."""
+
+    messages: list[HistoryMessage]
+    next: str | None = Field(None, description="`after` of the next page; absent on the last.")
+
+
+class SessionListParams(Input):
+    """Parameters of `session/list`."""
+
+    workspace: str | None = Field(None, description="URI; only sessions of this workspace.")
+
+
+class SessionListResult(Wire):
+    """Sessions, the most recently updated first."""
+
+    sessions: list[SessionInfo]
+
+
+class SessionCloseParams(SessionParams):
+    """Parameters of `session/close`."""
+
+
+class SessionDidChangeParams(Wire):
+    """`session/didChange`: what this daemon may do with a session, or its health, is another now."""
+
+    session_id: SessionId
+    access: Access
+    durable: bool
+    health: Literal["clean", "torn", "damaged"]
