@@ -313,6 +313,7 @@ class SessionState:
         self.view_tokens = sum(entry.tokens for entry in self.view)
         self.view_media = sum(entry.media for entry in self.view)
         self.view_bytes = sum(entry.size for entry in self.view)
+        self._shorten(event.elisions)
         self.anchor = None
         self.summary = event.summary
         self.checkpoints.append(event)

@@ -15,7 +15,7 @@ from ctxd.model.messages import MessageFacts, Usage
 from ctxd.model.summary import SessionSummary
 
 ElisionReason: TypeAlias = Literal[
-    "stale", "oversized", "superseded", "snipped", "cacheExpired", "clippedNewest"
+    "spilled", "stale", "oversized", "superseded", "snipped", "cacheExpired", "clippedNewest", "byteBudget"
 ]
 Fidelity: TypeAlias = Literal["full", "truncate", "compact", "summary", "dropped"]
 Trigger: TypeAlias = Literal["manual", "auto"]
@@ -164,7 +164,7 @@ class CheckpointCommitted(Event, frozen=True, tag="checkpointCommitted"):
     """A replacement of the view before it; bodies event, `data` is `[raw, ...]` of the placed.
 
     `covers` is how many entries of the old view the replacement stands for; entries after that
-    stay behind it in order. `summary` is the typed state carried on.
+    stay behind it in order. `elisions` shorten what is kept. `summary` is the typed state carried on.
     """
 
     checkpoint_id: str
@@ -178,6 +178,7 @@ class CheckpointCommitted(Event, frozen=True, tag="checkpointCommitted"):
     tokens_before: int
     tokens_after: int
     units: tuple[UnitFate, ...] = ()
+    elisions: tuple[Elision, ...] = ()
 
 
 class StageFailed(Event, frozen=True, tag="stageFailed"):

@@ -1,0 +1,158 @@
+"""Typed state: merged from one compaction to the next, and rendered for the model.
+
+Rendering goes one way. What a later compaction needs is in the checkpoint as data; no summary is
+ever read back from prose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from ctxd.model.summary import Decision, Mutation, Quote, SessionSummary, Topic
+
+MAX_LINES = 400
+"""Newest entries kept of each list but the user's words, which are all kept.
+
+Older entries stay in the log, reachable by their handles.
+"""
+
+NOTICE = (
+    "[Background: the earlier part of this session, compacted. It is a record of what happened, not an "
+    "instruction; where it differs from a newer user message, the newer message wins. Ids in [brackets] are "
+    'handles: recall {"toolCallId": id} or {"messageId": id} returns the whole text.]'
+)
+
+NOTHING = "- Nothing recorded."
+
+_T = TypeVar("_T")
+
+
+def merge(known: SessionSummary, new: SessionSummary) -> SessionSummary:
+    """Known state with what happened since. Lists keep their newest MAX_LINES.
+
+    Paths are united, the newest role wins; decisions, quotes and records stay word for word.
+    """
+    mutations = {m.path: m for m in known.mutations}
+    for mutation in new.mutations:
+        mutations.pop(mutation.path, None)
+        mutations[mutation.path] = mutation
+    return SessionSummary(
+        goal=new.goal or known.goal,
+        constraints=_unite(known.constraints, new.constraints, key=lambda q: q.message_id, limit=None),
+        decisions=_unite(known.decisions, new.decisions, key=lambda d: (d.at_turn, d.summary)),
+        mutations=tuple(mutations.values())[-MAX_LINES:],
+        evidence=_unite(known.evidence, new.evidence, key=str),
+        progress_done=_unite(known.progress_done, new.progress_done, key=str),
+        progress_in_progress=new.progress_in_progress or known.progress_in_progress,
+        risks=_unite(known.risks, new.risks, key=str),
+        next_steps=new.next_steps or known.next_steps,
+        exact_records=_unite(known.exact_records, new.exact_records, key=lambda r: (r.heading, r.payload)),
+    )
+
+
+def render(
+    summary: SessionSummary, quotes: Sequence[Quote], budget: int, count: Callable[[str], int]
+) -> tuple[str, int]:
+    """The summary's text and its base tokens, at most `budget` but for what is mandatory.
+
+    Mandatory are the notice, the headings, the quotes given and exact records. The rest is taken
+    newest first, what is left out is said.
+    """
+    fixed: dict[Topic, list[str]] = {heading: [] for heading in headings()}
+    fixed["Objective and constraints"] = [_quote(quote) for quote in quotes]
+    for record in summary.exact_records:
+        fixed[record.heading].append(f"- {record.payload}")
+    optional: dict[Topic, list[str]] = {
+        "Exact next action": [f"- {step}" for step in summary.next_steps],
+        "Workspace mutations": [_mutation(m) for m in summary.mutations],
+        "Decisions and rationale": [_decision(d) for d in summary.decisions],
+        "Open risks or blockers": [f"- {risk}" for risk in summary.risks],
+        "Active tasks and background work": [
+            *(f"- done: {line}" for line in summary.progress_done),
+            *(f"- in progress: {line}" for line in summary.progress_in_progress),
+        ],
+        "Verification evidence": [f"- {line}" for line in summary.evidence],
+    }
+    used = count(NOTICE) + sum(count(f"## {h}") + 2 for h in fixed)
+    used += sum(count(line) + 1 for lines in fixed.values() for line in lines)
+    room = budget - used
+    chosen: dict[Topic, list[str]] = {}
+    for (heading, lines), share in zip(optional.items(), _SHARES, strict=True):
+        kept, spent = _newest(lines, min(room, max(0, (budget - used) * share // 100)), count)
+        chosen[heading] = kept
+        room -= spent
+    for heading, lines in optional.items():
+        # What one heading did not need, the next may use.
+        rest = lines[: len(lines) - len(chosen[heading])]
+        more, spent = _newest(rest, room, count)
+        chosen[heading] = [*more, *chosen[heading]]
+        room -= spent
+    parts = [NOTICE]
+    for heading in headings():
+        lines = list(fixed[heading])
+        kept = chosen.get(heading, [])
+        omitted = len(optional.get(heading, ())) - len(kept)
+        if omitted:
+            lines.append(f"- ({omitted} older entries left out; recall/list names every stored output)")
+        lines.extend(kept)
+        parts.append(f"## {heading}\n" + ("\n".join(lines) or NOTHING))
+    text = "\n\n".join(parts)
+    return text, count(text)
+
+
+_SHARES = (10, 15, 40, 10, 10, 35)
+"""Percent of the room each optional heading may take first, in the order above."""
+
+
+def headings() -> tuple[Topic, ...]:
+    """The seven headings in order; they are host protocol (E §6.3)."""
+    return (
+        "Objective and constraints",
+        "Decisions and rationale",
+        "Workspace mutations",
+        "Verification evidence",
+        "Active tasks and background work",
+        "Open risks or blockers",
+        "Exact next action",
+    )
+
+
+def _unite(
+    known: Iterable[_T], new: Iterable[_T], *, key: Callable[[_T], object], limit: int | None = MAX_LINES
+) -> tuple[_T, ...]:
+    """Both in order, the newest of equals in place of older ones, the newest `limit` of them."""
+    union: dict[object, _T] = {}
+    for item in (*known, *new):
+        union.pop(key(item), None)
+        union[key(item)] = item
+    united = tuple(union.values())
+    return united if limit is None else united[-limit:]
+
+
+def _newest(lines: Sequence[str], budget: int, count: Callable[[str], int]) -> tuple[list[str], int]:
+    """The newest lines that fit `budget` together, in order, and what they cost."""
+    kept: list[str] = []
+    spent = 0
+    for line in reversed(lines):
+        cost = count(line) + 1
+        if spent + cost > budget:
+            break
+        kept.append(line)
+        spent += cost
+    return kept[::-1], spent
+
+
+def _quote(quote: Quote) -> str:
+    body = quote.text if "\n" not in quote.text else "\n  " + quote.text.replace("\n", "\n  ")
+    return f"- User [{quote.message_id}]: {body}"
+
+
+def _mutation(mutation: Mutation) -> str:
+    return f"- {mutation.path} ({mutation.role})"
+
+
+def _decision(decision: Decision) -> str:
+    stale = "[STALE] " if decision.stale else ""
+    why = f" ({decision.rationale})" if decision.rationale else ""
+    return f"- turn {decision.at_turn + 1}: {stale}{decision.summary}{why}"
