@@ -122,6 +122,15 @@ class Peer:
         del self._buffer[: head + 4 + length]
         return message
 
+    def rest(self) -> list[dict[str, Any]]:
+        """Every message until the daemon closes its stdout."""
+        messages = []
+        while True:
+            try:
+                messages.append(self.receive())
+            except Hangup:
+                return messages
+
     def initialize(self, workspace: Path, options: object = None) -> Any:
         """The handshake; `options` are initializationOptions."""
         result = self.request(
