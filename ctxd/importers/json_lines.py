@@ -1,0 +1,125 @@
+"""Reading JSON Lines that a crash, a full disk or two writers have damaged.
+
+Owns recovery of records from bytes (reports F.66): fused lines give both records, torn records, NUL
+runs and broken UTF-8 cost only themselves. Must not know what a record means.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO, NoReturn
+
+from ctxd.importers.steps import NoteTaker
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+"""A longer line is drained and skipped, so that memory stays bounded."""
+
+_MOST_TRIES = 256
+_NESTED_AFTER = (":", ",", "[")
+_RECORD_START = re.compile(r'\{\s*"')
+
+
+def read_lines(file: BinaryIO, notes: NoteTaker, *, max_bytes: int = MAX_LINE_BYTES) -> Iterator[bytes]:
+    """Lines without their line feed, one at a time. A too long one comes as `b""` and is noted."""
+    number = 0
+    while line := file.readline(max_bytes):
+        number += 1
+        if line.endswith(b"\n"):
+            yield line[:-1]
+        elif len(line) < max_bytes:
+            yield line
+        else:
+            while (rest := file.readline(max_bytes)) and not rest.endswith(b"\n"):
+                pass
+            notes.note("tooLong", number)
+            yield b""
+
+
+def read_records(lines: Iterable[bytes], notes: NoteTaker) -> Iterator[tuple[int, dict[str, Any]]]:
+    """JSON objects with their 1-based line number.
+
+    Noted: `blankLine`, `nulRun`, `invalidUtf8` (replaced by U+FFFD), `fusedLine` (more than one
+    object on a line), `tornRecord` (bytes that are no whole object), `notARecord` (another JSON value).
+    """
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            notes.note("blankLine", number)
+            continue
+        pieces = [line]
+        if b"\0" in line:
+            notes.note("nulRun", number)
+            pieces = [piece for piece in re.split(rb"\0+", line) if piece.strip()]
+        found = 0
+        for piece in pieces:
+            for value in _recover(_decode(piece, number, notes), number, notes):
+                if isinstance(value, dict):
+                    found += 1
+                    yield number, value
+                else:
+                    notes.note("notARecord", number)
+        if found > 1:
+            notes.note("fusedLine", number)
+
+
+def parse(text: str) -> Any:
+    """One JSON value; NaN and Infinity are no JSON. Raises ValueError or RecursionError."""
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def _decode(piece: bytes, number: int, notes: NoteTaker) -> str:
+    try:
+        return piece.decode("utf-8")
+    except UnicodeDecodeError:
+        notes.note("invalidUtf8", number)
+        return piece.decode("utf-8", errors="replace")
+
+
+def _recover(text: str, number: int, notes: NoteTaker) -> Iterator[Any]:
+    """The whole line where it is sound, else every whole object found from left to right."""
+    try:
+        yield parse(text)
+        return
+    except (ValueError, RecursionError):
+        pass
+    at: int | None = 0
+    while at is not None and at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        try:
+            value, at = _decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            notes.note("tornRecord", number)
+            at = _next_record(text, at + 1)
+        else:
+            yield value
+
+
+def _next_record(text: str, start: int) -> int | None:
+    """Where the next whole object begins that reaches the end of the text or another object.
+
+    An object nested in the torn record also parses, but it follows a colon, comma or bracket.
+    """
+    for tried, match in enumerate(_RECORD_START.finditer(text, start)):
+        if tried == _MOST_TRIES:
+            return None
+        at = match.start()
+        if text[max(0, at - 8) : at].rstrip()[-1:] in _NESTED_AFTER:
+            continue
+        try:
+            _, end = _decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            continue
+        rest = text[end : end + 64].lstrip()
+        if not rest or rest.startswith("{"):
+            return at
+    return None
