@@ -46,13 +46,15 @@ class ToolResult(msgspec.Struct, frozen=True, tag="tool_result"):
     """The answer to one call. `text` is its stored form.
 
     Stored form (protocol.md, section 10): a string as it is; text blocks joined by a newline;
-    anything else compact JSON. `media` are the attachments inside it.
+    anything else compact JSON. `media` are the attachments inside it, `blanks` how many blank text
+    blocks stand in its list content (no provider takes those).
     """
 
     call_id: str
     text: str
     is_error: bool = False
     media: tuple[Media, ...] = ()
+    blanks: int = 0
 
 
 class Reasoning(msgspec.Struct, frozen=True, tag="reasoning"):
