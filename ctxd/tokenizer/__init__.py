@@ -1,1 +1,1 @@
-"""Counting tokens: encodings, the offline vocabulary, bounded time, a cache."""
+"""Counting: encodings, families of models, media, windows. Only this room knows a tokenizer."""
