@@ -212,7 +212,7 @@ class Client:
             identity = message["id"]
             task = asyncio.create_task(self._serve(identity, message["method"], message.get("params")))
             self._serving[identity] = task
-            task.add_done_callback(lambda _: self._serving.pop(identity, None))
+            task.add_done_callback(lambda done: self._served(identity, done))
         elif message["method"] == "$/cancelRequest":
             asked = self._serving.get((message.get("params") or {}).get("id"))
             if asked is not None:
@@ -240,11 +240,15 @@ class Client:
             answer: dict[str, Any] = {"result": await handler(params)}
         except ClientError as error:
             answer = {"error": {"code": error.code, "message": str(error.args[0]), "data": error.data}}
-        except asyncio.CancelledError:
-            answer = {"error": {"code": _CANCELLED, "message": "cancelled"}}
         except Exception as error:  # noqa: BLE001 - whatever the host's callback raises, the daemon is answered
             answer = {"error": {"code": _INTERNAL, "message": type(error).__name__}}
         self._write({"id": identity, **answer})
+
+    def _served(self, identity: Any, task: asyncio.Task[None]) -> None:
+        """Forget a request that was answered. One cancelled, even before it began, is answered here."""
+        self._serving.pop(identity, None)
+        if task.cancelled():
+            self._write({"id": identity, "error": {"code": _CANCELLED, "message": "cancelled"}})
 
     async def _send(self, message: dict[str, Any]) -> None:
         if self._gone is not None:

@@ -71,9 +71,9 @@ def stream_steps(lines: Iterable[bytes], notes: NoteTaker) -> Iterator[Step]:
     exchange = _Exchange(notes)
     uuids: set[str] = set()
     for line, record in read_records(lines, notes):
-        kind = record.get("type")
+        kind = record_type(record)
         if kind not in ("user", "assistant", "system"):
-            if kind not in RECORD_TYPES:
+            if not kind:
                 notes.note("unknownRecord", line)
             continue
         uuid = record.get("uuid")
@@ -101,6 +101,12 @@ def stream_steps(lines: Iterable[bytes], notes: NoteTaker) -> Iterator[Step]:
         else:
             exchange.take_user(line, message, blocks)
     yield from exchange.close()
+
+
+def record_type(record: dict[str, Any]) -> str:
+    """The record's type where Claude Code is known to write it, else ""."""
+    kind = record.get("type")
+    return kind if isinstance(kind, str) and kind in RECORD_TYPES else ""
 
 
 class _Exchange:

@@ -66,7 +66,7 @@ def _looks_like_claude_code(path: Path) -> bool:
     ignored = NoteTaker()
     with path.open("rb") as file:
         for seen, (_, record) in enumerate(read_records(read_lines(file, ignored), ignored)):
-            if record.get("type") in claude_code.RECORD_TYPES and any(mark in record for mark in _MARKS):
+            if claude_code.record_type(record) and any(mark in record for mark in _MARKS):
                 return True
             if seen == _MOST_RECORDS:
                 break
