@@ -1,0 +1,185 @@
+"""The one table of methods: what exists, with which models, and who handles it.
+
+Nothing dispatches, advertises or documents a method that is not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from ctxd.server.wire import compactions, context, projections, recall, sessions, status, tokens
+from ctxd.server.wire.base import Empty, Wire
+
+Handler = Callable[[Any, Any, Any], Awaitable[Wire | None]]
+"""`async def handler(daemon, params, call) -> result`: the app's daemon, the model, a `calls.Call`."""
+
+
+class Method(msgspec.Struct, frozen=True):
+    """One method of the protocol.
+
+    `errors` are the kinds it may answer beside those every request may (`invalidParams`,
+    `cancelled`, `internal` and the kinds of the lifecycle). Without `handler` a request is answered
+    `unknownMethod`, and the method is not advertised.
+    """
+
+    name: str
+    params: type[Wire]
+    result: type[Wire] | None
+    doc: str
+    handler: Handler | None = None
+    kind: Literal["request", "notification"] = "request"
+    direction: Literal["toDaemon", "toHost"] = "toDaemon"
+    since: str = "0.1"
+    errors: tuple[str, ...] = ()
+
+
+Table = Mapping[str, Method]
+
+
+def tabulate(methods: Iterable[Method]) -> Table:
+    """The methods by name. Raises ValueError on a name given twice."""
+    table: dict[str, Method] = {}
+    for method in methods:
+        if method.name in table:
+            raise ValueError(f"two methods named {method.name}")
+        table[method.name] = method
+    return table
+
+
+def advertised(table: Table) -> list[str]:
+    """Names a host may call, in the table's order."""
+    return [m.name for m in table.values() if m.direction == "toDaemon" and m.handler is not None]
+
+
+_STORE = ("storageFull", "storageFailed", "damaged")
+_READ = ("sessionNotFound", *_STORE)
+_WRITE = (*_READ, "sessionLocked", "readOnly")
+
+METHODS: Table = tabulate(
+    [
+        Method(
+            "session/open",
+            sessions.SessionOpenParams,
+            sessions.SessionInfo,
+            "Open a session, or create it; become its writer unless another process is.",
+            errors=(*_READ, "unknownDialect", "sessionLocked", "busy"),
+        ),
+        Method(
+            "session/update",
+            sessions.SessionUpdateParams,
+            sessions.SessionInfo,
+            "Change model, system prompt or tools.",
+            errors=_WRITE,
+        ),
+        Method(
+            "session/append",
+            sessions.SessionAppendParams,
+            sessions.SessionAppendResult,
+            "Append native messages; answered when they are on disk, all or none.",
+            errors=(*_WRITE, "revisionConflict", "invalidMessages", "tooLarge"),
+        ),
+        Method(
+            "session/history",
+            sessions.SessionHistoryParams,
+            sessions.SessionHistoryResult,
+            "Read the history for people, or the model view.",
+            errors=(*_READ, "notFound", "corrupt"),
+        ),
+        Method(
+            "session/list",
+            sessions.SessionListParams,
+            sessions.SessionListResult,
+            "List sessions, the most recently updated first.",
+            errors=_STORE,
+        ),
+        Method(
+            "session/close",
+            sessions.SessionCloseParams,
+            Empty,
+            "Close a session and let go of its lease.",
+            errors=_READ,
+        ),
+        Method(
+            "context/prepare",
+            context.ContextPrepareParams,
+            context.ContextPrepareResult,
+            "Make the next request: elide and compact as needed, and say what was done.",
+            errors=(*_WRITE, "invalidMessages", "corrupt"),
+        ),
+        Method(
+            "context/report",
+            context.ContextReportParams,
+            context.ContextReportResult,
+            "Say how a prepared request went; append its answer, anchor on its usage, recover from overflow.",
+            errors=(*_WRITE, "notFound", "invalidMessages"),
+        ),
+        Method(
+            "context/project",
+            projections.ContextProjectParams,
+            projections.Projection,
+            "Predict the size of the next request.",
+            errors=(*_READ, "invalidMessages"),
+        ),
+        Method(
+            "context/compact",
+            compactions.ContextCompactParams,
+            compactions.CompactionReport,
+            "Compact the model view now, or plan it.",
+            errors=(*_WRITE, "notFound", "busy", "checkpointFailed", "noSampler", "timeout"),
+        ),
+        Method(
+            "context/validate",
+            context.ContextValidateParams,
+            context.ContextValidateResult,
+            "Check a message list against the rules of its provider, and repair it.",
+            errors=("unknownDialect",),
+        ),
+        Method(
+            "tokens/count",
+            tokens.TokensCountParams,
+            tokens.TokensCountResult,
+            "Count the tokens of a text or of messages.",
+            errors=("unknownDialect",),
+        ),
+        Method(
+            "recall/fetch",
+            recall.RecallFetchParams,
+            recall.RecallFetchResult,
+            "Fetch a tool output or a message back, byte for byte, page by page.",
+            errors=(*_READ, "notFound", "ambiguous", "corrupt", "expired"),
+        ),
+        Method(
+            "recall/list",
+            recall.RecallListParams,
+            recall.RecallListResult,
+            "List what can be fetched.",
+            errors=(*_READ, "notFound"),
+        ),
+        Method(
+            "ctxd/status",
+            status.StatusParams,
+            status.StatusResult,
+            "How the daemon is.",
+        ),
+        Method(
+            "context/didChange",
+            context.ContextDidChangeParams,
+            None,
+            "The model view changed other than by an append of the host.",
+            kind="notification",
+            direction="toHost",
+        ),
+        Method(
+            "session/didChange",
+            sessions.SessionDidChangeParams,
+            None,
+            "What the daemon may do with a session, or its health, is another now.",
+            kind="notification",
+            direction="toHost",
+        ),
+    ]
+)
+"""Version 1 of the protocol, as far as it is built."""
