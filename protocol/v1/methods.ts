@@ -1,0 +1,85 @@
+// Written by `make protocol` from the daemon's own types. Do not edit.
+
+import type {
+  CompactionReport,
+  ContextCompactParams,
+  ContextDidChangeParams,
+  ContextPrepareParams,
+  ContextPrepareResult,
+  ContextProjectParams,
+  ContextReportParams,
+  ContextReportResult,
+  ContextValidateParams,
+  ContextValidateResult,
+  Empty,
+  Projection,
+  RecallFetchParams,
+  RecallFetchResult,
+  RecallListParams,
+  RecallListResult,
+  SessionAppendParams,
+  SessionAppendResult,
+  SessionCloseParams,
+  SessionDidChangeParams,
+  SessionHistoryParams,
+  SessionHistoryResult,
+  SessionInfo,
+  SessionListParams,
+  SessionListResult,
+  SessionOpenParams,
+  SessionUpdateParams,
+  StatusParams,
+  StatusResult,
+  TokensCountParams,
+  TokensCountResult,
+} from "./types.js";
+
+/** Requests a host may send. */
+export interface RequestsToDaemon {
+  /** Open a session, or create it; become its writer unless another process is. */
+  "session/open": { params: SessionOpenParams; result: SessionInfo };
+  /** Change model, system prompt or tools. */
+  "session/update": { params: SessionUpdateParams; result: SessionInfo };
+  /** Append native messages; answered when they are on disk, all or none. */
+  "session/append": { params: SessionAppendParams; result: SessionAppendResult };
+  /** Read the history for people, or the model view. */
+  "session/history": { params: SessionHistoryParams; result: SessionHistoryResult };
+  /** List sessions, the most recently updated first. */
+  "session/list": { params: SessionListParams; result: SessionListResult };
+  /** Close a session and let go of its lease. */
+  "session/close": { params: SessionCloseParams; result: Empty };
+  /** Make the next request: elide and compact as needed, and say what was done. */
+  "context/prepare": { params: ContextPrepareParams; result: ContextPrepareResult };
+  /** Say how a prepared request went; append its answer, anchor on its usage, recover from overflow. */
+  "context/report": { params: ContextReportParams; result: ContextReportResult };
+  /** Predict the size of the next request. */
+  "context/project": { params: ContextProjectParams; result: Projection };
+  /** Compact the model view now, or plan it. */
+  "context/compact": { params: ContextCompactParams; result: CompactionReport };
+  /** Check a message list against the rules of its provider, and repair it. */
+  "context/validate": { params: ContextValidateParams; result: ContextValidateResult };
+  /** Count the tokens of a text or of messages. */
+  "tokens/count": { params: TokensCountParams; result: TokensCountResult };
+  /** Fetch a tool output or a message back, byte for byte, page by page. */
+  "recall/fetch": { params: RecallFetchParams; result: RecallFetchResult };
+  /** List what can be fetched. */
+  "recall/list": { params: RecallListParams; result: RecallListResult };
+  /** How the daemon is. */
+  "ctxd/status": { params: StatusParams; result: StatusResult };
+}
+
+/** Notifications a host may send. */
+export interface NotificationsToDaemon {
+}
+
+/** Requests the daemon may send. */
+export interface RequestsToHost {
+}
+
+/** Notifications the daemon may send. */
+export interface NotificationsToHost {
+  /** The model view changed other than by an append of the host. */
+  "context/didChange": { params: ContextDidChangeParams };
+  /** What the daemon may do with a session, or its health, is another now. */
+  "session/didChange": { params: SessionDidChangeParams };
+}

@@ -1,0 +1,163 @@
+"""protocol/ says what the daemon says: generated files are fresh, examples fit, transcripts replay."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from ctxd.model import errors as model_errors
+from ctxd.server.methods import METHODS
+from ctxd.server.wire.errors import Kind
+from tests.support import transcript
+from tools.peer import DAEMON
+from tools.protocol import artefacts, errors, reference, schema, typescript
+
+ROOT = Path(__file__).parent.parent
+PROTOCOL = ROOT / "protocol"
+V1 = PROTOCOL / "v1"
+MODELS: dict[str, type[BaseModel]] = {m.__name__: m for m in artefacts.models()}
+FRESH = artefacts.render(PROTOCOL)
+TRANSCRIPTS = sorted((V1 / "transcripts").glob("*.jsonl"))
+
+
+def files(folder: str) -> list[Any]:
+    """Every JSON file below the folder of v1, as a test parameter."""
+    return [
+        pytest.param(path, id=f"{path.parent.name}/{path.stem}")
+        for path in sorted((V1 / folder).rglob("*.json"))
+    ]
+
+
+def node() -> str:
+    """Node's path; skips the test where there is none."""
+    return shutil.which("node") or pytest.skip("Node is not on the path")
+
+
+@pytest.mark.parametrize("path", FRESH, ids=str)
+def test_a_generated_file_is_what_make_protocol_would_write(path: Path) -> None:
+    assert (PROTOCOL / path).read_text() == FRESH[path], f"protocol/{path} is stale: run 'make protocol'"
+
+
+@pytest.mark.parametrize("path", files("examples"))
+def test_an_example_fits_its_type(path: Path) -> None:
+    MODELS[path.parent.name].model_validate(json.loads(path.read_text()), by_alias=True, by_name=False)
+
+
+@pytest.mark.parametrize("path", files("invalid"))
+def test_an_invalid_example_is_refused(path: Path) -> None:
+    with pytest.raises(ValidationError):
+        MODELS[path.parent.name].model_validate(json.loads(path.read_text()), by_alias=True, by_name=False)
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_every_type_of_a_method_has_an_example(name: str) -> None:
+    assert list((V1 / "examples" / name).glob("*.json")) != []
+
+
+def test_the_schema_alone_tells_examples_from_invalid_ones() -> None:
+    checked = subprocess.run([node(), PROTOCOL / "validate.mjs"], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert f"{len(files('examples')) + len(files('invalid'))} passed, 0 failed" in checked.stdout
+
+
+def test_the_typescript_compiles_strictly(tmp_path: Path) -> None:
+    compiler = shutil.which("tsc") or pytest.skip("the TypeScript compiler is not on the path")
+    use = (
+        'import type { RequestsToDaemon } from "./methods.js";\nexport type Names = keyof RequestsToDaemon;\n'
+    )
+    (tmp_path / "use.ts").write_text(use)
+    for source in ("types.ts", "methods.ts"):
+        shutil.copy(V1 / source, tmp_path)
+    options = ["--strict", "--noEmit", "--module", "nodenext", "--target", "es2022", "use.ts"]
+    compiled = subprocess.run([compiler, *options], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert compiled.returncode == 0, compiled.stdout
+
+
+def test_every_error_a_method_may_answer_is_a_kind() -> None:
+    kinds = set(get_args(Kind))
+    assert {kind for method in METHODS.values() for kind in method.errors} <= kinds
+    assert set(errors.ALWAYS) | set(errors.LIFECYCLE) <= kinds
+
+
+def test_every_error_of_the_model_is_a_kind() -> None:
+    raised = {c.kind for c in vars(model_errors).values() if isinstance(c, type) and issubclass(c, Exception)}
+    assert raised <= set(get_args(Kind))
+
+
+@pytest.mark.parametrize("recorded", TRANSCRIPTS, ids=lambda p: p.stem)
+def test_a_golden_transcript_replays_against_the_daemon(recorded: Path, tmp_path: Path) -> None:
+    assert transcript.replay(recorded, tmp_path) > 0
+
+
+def test_the_golden_transcripts_replay_from_another_language() -> None:
+    command = [node(), PROTOCOL / "replay.mjs", *TRANSCRIPTS, "--", *DAEMON]
+    replayed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert replayed.returncode == 0, replayed.stdout + replayed.stderr
+    assert replayed.stdout.count("PASS") == len(TRANSCRIPTS) > 0
+
+
+def test_both_replayers_notice_a_daemon_that_answers_something_else(tmp_path: Path) -> None:
+    lines = [
+        {"c2s": {"jsonrpc": "2.0", "id": 1, "method": "session/list", "params": {}}},
+        {"s2c": {"id": 1, "result": {"sessions": []}}},
+    ]
+    wrong = tmp_path / "wrong.jsonl"
+    wrong.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(AssertionError, match=r"step 2: mismatch at \$\.result"):
+        transcript.replay(wrong, tmp_path)
+    replayed = subprocess.run(
+        [node(), PROTOCOL / "replay.mjs", wrong, "--", *DAEMON], capture_output=True, text=True, check=False
+    )
+    assert replayed.returncode == 1
+    assert "step 2: mismatch at $.result" in replayed.stdout
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value", "path"),
+    [
+        ({"a": "$int"}, {"a": 1, "b": 2}, None),
+        ({"a": "$int"}, {"a": True}, "$.a"),
+        ({"a": "$any"}, {"b": 1}, "$.a"),
+        (["$string", {"b": None}], ["x", {"b": None}], None),
+        (["$string"], ["x", "y"], "$"),
+        ({"a": "$bind:x", "b": "$ref:x"}, {"a": [1], "b": [1]}, None),
+        ({"a": "$bind:x", "b": "$ref:x"}, {"a": 1, "b": 2}, "$.b"),
+        ({"a": 1}, {"a": 1.0}, "$.a"),
+    ],
+)
+def test_a_pattern_names_the_members_it_cares_about(pattern: Any, value: Any, path: str | None) -> None:
+    assert transcript.mismatch(pattern, value, {}) == path
+
+
+@pytest.mark.parametrize(
+    ("annotation", "expected"),
+    [
+        (list[int | None], "(number | null)[]"),
+        (dict[str, bool], "Record<string, boolean>"),
+        (tuple[int, str], "[number, string]"),
+        (dict[str, Any], "Record<string, unknown>"),
+    ],
+)
+def test_a_schema_becomes_the_typescript_a_person_would_write(annotation: Any, expected: str) -> None:
+    assert typescript.type_of(TypeAdapter(annotation).json_schema()) == expected
+
+
+def test_a_keyword_that_typescript_cannot_say_is_refused() -> None:
+    with pytest.raises(typescript.Unsupported, match="not"):
+        typescript.type_of({"not": {"type": "string"}})
+
+
+def test_a_page_without_marks_is_refused() -> None:
+    with pytest.raises(ValueError, match="marks for 'errors'"):
+        reference.fill("# nothing here", {"errors": "| kind |"})
+
+
+def test_the_schema_has_no_invented_titles() -> None:
+    document = schema.render(artefacts.models())
+    assert '"title":' not in json.dumps(document["$defs"])
