@@ -6,8 +6,10 @@ start; what a session learns from reported usage replaces it elsewhere (behaviou
 Sources of the factors, all on o200k_base:
 - Open families: their own tokenizers, measured on four kinds of text that fill agent sessions (English
   prose, Python, pretty JSON, logs, 400 kB each); the factor is the mean of the four ratios, rounded up.
-- Claude up to 4.6: 1.09 to 1.18 on documents and tables by public measurements against the provider's
-  counter, 1.30 on code. Claude from 4.7 on has another tokenizer: 1.45 to 1.58, published mean 1.53.
+- Claude up to 4.6: growth of the reported prompt over growth of its text in recorded Claude Code sessions,
+  1.28 on the longest (129 calls), 1.21 to 1.37 on the others; it holds the framing of messages and tools.
+  Published for bare text: 1.16 on English, 1.30 on code. Claude from 4.7 on has another tokenizer:
+  that start times 1.30, the ratio of the two factors published together (1.53 and 1.18).
 - Unknown: the highest factor measured for a family whose tokenizer is public (Gemini).
 """
 
@@ -59,8 +61,8 @@ class Choice(msgspec.Struct, frozen=True):
 GEMINI_FACTOR = 1.24
 UNKNOWN = Choice("unknown", "o200k_base", GEMINI_FACTOR, False, "generic")
 
-_CLAUDE_OLD = Choice("claude", "o200k_base", 1.20, False, "claude")
-_CLAUDE_NEW = Choice("claude", "o200k_base", 1.53, False, "claude-high")
+_CLAUDE_OLD = Choice("claude", "o200k_base", 1.28, False, "claude")
+_CLAUDE_NEW = Choice("claude", "o200k_base", 1.66, False, "claude-high")
 _CLAUDE_NEW_FROM = (4, 7)
 # claude-opus-4-7, claude-3-5-sonnet, claude-2.1; eight digits are a date, not a version
 _CLAUDE_VERSION = re.compile(r"claude-(?:[a-z]+-)?v?(?P<version>\d(?:[.-]\d{1,2})?)(?!\d)")
