@@ -1,0 +1,52 @@
+"""Law (Anthropic): who may carry what.
+
+Calls and thinking come from the assistant, results from the user, and a system message is text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ctxd.dialects.rules.site import Site, everywhere
+from ctxd.model.blocks import Block, MessageView, Reasoning, Role, Text, ToolCall, ToolResult, Violation
+
+
+class BlockRoles:
+    """A block in a message of the wrong role is refused: it says who did a thing, and says it wrongly."""
+
+    name = "blockRole"
+
+    def cut_points(self, messages: Sequence[MessageView]) -> set[int]:
+        return everywhere(messages)
+
+    def violations(self, messages: Sequence[MessageView]) -> list[Violation]:
+        return [Violation(self.name, s.index, s.detail, "refuse") for s in self.unsendable(messages)]
+
+    def unsendable(self, messages: Sequence[MessageView]) -> list[Site]:
+        """Every block its message's role may not carry."""
+        return [
+            Site(index, position, f"a {message.role} message can't hold a {_noun(block)}")
+            for index, message in enumerate(messages)
+            for position, block in enumerate(message.blocks)
+            if not _fits(message.role, block)
+        ]
+
+
+def _fits(role: Role, block: Block) -> bool:
+    if role == "system":
+        return isinstance(block, Text)
+    if isinstance(block, ToolCall | Reasoning):
+        return role == "assistant"
+    return not isinstance(block, ToolResult) or role == "user"
+
+
+def _noun(block: Block) -> str:
+    match block:
+        case ToolCall():
+            return "call"
+        case ToolResult():
+            return "result"
+        case Reasoning():
+            return "thinking block"
+        case _:
+            return "block of this type"

@@ -1,0 +1,23 @@
+"""Law (Anthropic): the first message is the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ctxd.dialects.rules.site import everywhere
+from ctxd.model.blocks import MessageView, Violation
+
+
+class FirstMessage:
+    """A list that begins with an assistant message gets a fixed user message in front."""
+
+    name = "firstMessage"
+
+    def cut_points(self, messages: Sequence[MessageView]) -> set[int]:
+        """Everywhere: whoever cuts puts a user message (summary, task) where the cut part was."""
+        return everywhere(messages)
+
+    def violations(self, messages: Sequence[MessageView]) -> list[Violation]:
+        if messages and messages[0].role == "assistant":
+            return [Violation(self.name, 0, "the first message must be the user's", "synthesize")]
+        return []

@@ -1,0 +1,45 @@
+"""Law (Anthropic): an assistant turn does not end in thinking ("the final block cannot be `thinking`")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ctxd.dialects.rules.pairing import divide
+from ctxd.dialects.rules.site import Site, everywhere
+from ctxd.model.blocks import MessageView, Reasoning, Violation
+
+
+class LastThinking:
+    """Thinking that nothing followed (a cut-off answer) is left out; no block that stays is changed."""
+
+    name = "lastThinking"
+
+    def cut_points(self, messages: Sequence[MessageView]) -> set[int]:
+        """Not behind a message that ends in thinking while its turn goes on."""
+        points = everywhere(messages)
+        for span in divide(messages, "turns"):
+            points -= {i + 1 for i in range(span.first, span.end - 1) if _ends_in_thinking(messages[i])}
+        return points
+
+    def violations(self, messages: Sequence[MessageView]) -> list[Violation]:
+        return [Violation(self.name, s.index, s.detail, "remove") for s in self.unsendable(messages)]
+
+    def unsendable(self, messages: Sequence[MessageView]) -> list[Site]:
+        """The thinking blocks behind the last other block of their turn."""
+        found: list[Site] = []
+        for span in divide(messages, "turns"):
+            found.extend(reversed(list(_tail(messages, span.first, span.end))))
+        return found
+
+
+def _tail(messages: Sequence[MessageView], first: int, end: int) -> Iterator[Site]:
+    for index in range(end - 1, first - 1, -1):
+        blocks = messages[index].blocks
+        for position in range(len(blocks) - 1, -1, -1):
+            if not isinstance(blocks[position], Reasoning):
+                return
+            yield Site(index, position, "thinking that nothing follows")
+
+
+def _ends_in_thinking(message: MessageView) -> bool:
+    return bool(message.blocks) and isinstance(message.blocks[-1], Reasoning)
