@@ -87,7 +87,7 @@ OPENAI: list[tuple[str, list[dict[str, Any]], str]] = [
     ("an answer twice", [USER, chat("a"), tool("a"), tool("a")], "3: a result without"),
     ("an answer too late", [USER, chat("a", "b"), tool("a"), USER, tool("b")], "4: a result without"),
     ("an id twice in one message", [USER, chat("a", "a"), tool("a")], "1: a call id is used twice"),
-    ("a result without content", [USER, chat("a"), {**tool("a"), "content": None}], "2: a result without con"),
+    ("a result without content", [USER, chat("a"), {**tool("a"), "content": None}], "2: a result without"),
 ]  # fmt: skip
 
 
