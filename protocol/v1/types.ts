@@ -17,6 +17,13 @@ export interface Audit {
   filesMentioned: FileAudit;
 }
 
+/** Thresholds as fractions of window minus reserve. `reserve`: output tokens, 0 for the rule. */
+export interface BudgetOptions {
+  handoffRatio?: number;
+  compactionRatio?: number;
+  reserve?: number;
+}
+
 /** Size of the request as JSON. */
 export interface ByteSize {
   /** Bytes. */
@@ -32,6 +39,13 @@ export interface CacheCost {
   savedTokens: number;
   /** Calls after which it has paid off. */
   breakEvenCalls: number;
+}
+
+/** Price of writing and reading a cached prefix, relative to plain input. */
+export interface CacheOptions {
+  writePremium?: number;
+  readFactor?: number;
+  expectedCalls?: number;
 }
 
 /** What the request does to a provider's prompt cache, against the session's previous `prepare`. */
@@ -51,6 +65,12 @@ export interface Category {
   name: string;
   tokens: number;
   bytes: number;
+}
+
+/** `auto` false never compacts on its own. `keepMessages`: newest messages always kept whole. */
+export interface CompactionOptions {
+  auto?: boolean;
+  keepMessages?: number;
 }
 
 /** What a compaction did, would do, or could not do. */
@@ -229,6 +249,21 @@ export interface Edit {
   detail: string;
 }
 
+/** Elision. `startAt` 0 elides whatever the age and size rules name. */
+export interface ElisionOptions {
+  enabled?: boolean;
+  startAt?: number;
+  target?: number;
+  staleTurns?: number;
+  oversizedBytes?: number;
+  keepTurns?: number;
+  minMessages?: number;
+  cacheExpiredMs?: number;
+  cacheKeepTurns?: number;
+  cacheMinMessages?: number;
+  recentFiles?: number;
+}
+
 /** The answer `{}` of a method that has nothing to say. */
 export interface Empty {
 }
@@ -387,6 +422,11 @@ export interface Model {
   maxOutputTokens?: number;
 }
 
+/** `windows`: model id to context window in tokens, for models the catalog does not know. */
+export interface ModelOptions {
+  windows?: Record<string, number>;
+}
+
 /** A file the session changed. */
 export interface Mutation {
   path: string;
@@ -399,6 +439,18 @@ export type Native = Record<string, unknown>;
 
 /** A native value of the session's dialect that need not be an object, passed through untouched. */
 export type NativeValue = unknown;
+
+/** All settings, every one with its default. */
+export interface Options {
+  storage?: StorageOptions;
+  model?: ModelOptions;
+  budget?: BudgetOptions;
+  elision?: ElisionOptions;
+  compaction?: CompactionOptions;
+  recall?: RecallOptions;
+  cache?: CacheOptions;
+  wire?: WireOptions;
+}
 
 /** The predicted size of the next request. */
 export interface Projection {
@@ -571,6 +623,14 @@ export interface RecallNext {
   length?: number;
   startLine?: number;
   endLine?: number;
+}
+
+/** `spillBytes`: a stored form longer than this is shown as head, tail and handle. `pageBytes`: size of one recall page. */
+export interface RecallOptions {
+  spillBytes?: number;
+  headBytes?: number;
+  tailBytes?: number;
+  pageBytes?: number;
 }
 
 /** Counts of exact records. */
@@ -830,6 +890,14 @@ export interface SteerNote {
   content?: string;
 }
 
+/** `root`: state folder, `cache`: cache folder; empty for the platform's own. `forceNetwork`: write on NFS and the like, where locks cannot be trusted. */
+export interface StorageOptions {
+  root?: string;
+  cache?: string;
+  forceNetwork?: boolean;
+  segmentBytes?: number;
+}
+
 /** Parameters of `tokens/count`: either `text` or `messages`. */
 export interface TokensCountParams {
   text?: string;
@@ -888,4 +956,10 @@ export interface Window {
   value: number | null;
   /** Where the number comes from. */
   source: "host" | "catalog" | "unknown";
+}
+
+/** `maxMessageBytes`: largest frame. `maxBytes`: provider request size, 0 for the dialect's own. */
+export interface WireOptions {
+  maxMessageBytes?: number;
+  maxBytes?: number;
 }

@@ -46,7 +46,9 @@ def render(protocol: Path) -> dict[Path, str]:
         {
             "options": options.render(),
             "errors": reference.error_table(),
-            "methods": reference.methods(METHODS.values(), definitions),
+            "methods": reference.methods(
+                METHODS.values(), {n: d for n, d in definitions.items() if not n.endswith("Options")}
+            ),
         },
     )
     return {

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-import re
 
 import msgspec
 from msgspec import inspect as types
 
 from ctxd.model.settings import Settings
-
-_SOURCE = re.compile(r" \((?:[a-z]+\.md,|[EO] §)[^)]*\)")
+from tools.protocol.prose import of_options
 
 
 def render() -> str:
@@ -29,19 +26,7 @@ def _group(group: msgspec.structs.FieldInfo) -> str:
             for f in msgspec.structs.fields(cls)
         ),
     ]
-    return "\n".join([f"**`{group.encode_name}`** {_camel(_prose(cls), cls)}", "", *table])
-
-
-def _prose(cls: type) -> str:
-    """The docstring on one line, without references to design documents."""
-    return _SOURCE.sub("", " ".join(inspect.cleandoc(cls.__doc__ or "").split()))
-
-
-def _camel(prose: str, cls: type[msgspec.Struct]) -> str:
-    """The docstring with option names as a host writes them."""
-    for field in msgspec.structs.fields(cls):
-        prose = prose.replace(f"`{field.name}`", f"`{field.encode_name}`")
-    return prose
+    return "\n".join([f"**`{group.encode_name}`** {of_options(cls)}", "", *table])
 
 
 def _default(field: msgspec.structs.FieldInfo) -> str:
