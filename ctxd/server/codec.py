@@ -7,6 +7,7 @@ rebuilt). Knows the method table's models, no lifecycle and no loop; safe to cal
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import msgspec
@@ -15,15 +16,17 @@ from ctxd.model.errors import InvalidParams
 from ctxd.server.faults import Fault, invalid_params
 from ctxd.server.framing import Oversized, sniff_id
 from ctxd.server.methods import Table
-from ctxd.server.params import TOO_DEEP, Unmask, decode_params, decode_value, unreadable
+from ctxd.server.params import TOO_DEEP, Unmask, decode_params, decode_value
 from ctxd.server.surrogates import mask
 from ctxd.server.wire.base import Wire, members
 
 Id: TypeAlias = int | str
+Builtins: TypeAlias = Mapping[str, type[Wire]]
+"""LSP's own methods and the models of their parameters."""
 
 
 class Request(msgspec.Struct, frozen=True):
-    """A request. `params` is the method's model, a plain value for LSP's own, or what is wrong with it."""
+    """A request. `params` is the method's model, or the InvalidParams that says what is wrong with it."""
 
     id: Id
     method: str
@@ -50,7 +53,7 @@ class Broken(msgspec.Struct, frozen=True):
     """What is no message. `id` is null unless it could be found."""
 
     id: Id | None
-    fault: Fault | InvalidParams
+    fault: Exception
 
 
 Inbound: TypeAlias = Request | Notification | Response | Broken
@@ -73,11 +76,11 @@ _VERSION = msgspec.Raw(b'"2.0"')
 _BOM = b"\xef\xbb\xbf"
 
 
-def decode(body: bytes, table: Table, plain: frozenset[str]) -> Inbound:
+def decode(body: bytes, table: Table, builtins: Builtins) -> Inbound:
     """The message in a body. Never raises; what cannot be understood is `Broken`.
 
-    Parameters of the table's methods become their models, those of the methods in `plain` plain
-    values; those of other methods are not looked at.
+    Parameters of the methods in `table` (where somebody handles them) and `builtins` become their
+    models; those of other methods are not looked at.
     """
     if body.startswith(_BOM):
         body = body[len(_BOM) :]
@@ -97,7 +100,7 @@ def decode(body: bytes, table: Table, plain: frozenset[str]) -> Inbound:
         return Broken(None, Fault("parseError", "the body is not JSON"))
     except RecursionError:
         return _too_deep(body)
-    return _Reading(envelope, unmask, table, plain, len(body)).message()
+    return _Reading(envelope, unmask, table, builtins, len(body)).message()
 
 
 def reject(oversized: Oversized, limit: int) -> Broken:
@@ -159,12 +162,12 @@ class _Reading:
     """One envelope on its way to a message."""
 
     def __init__(
-        self, envelope: _Envelope, unmask: Unmask, table: Table, plain: frozenset[str], size: int
+        self, envelope: _Envelope, unmask: Unmask, table: Table, builtins: Builtins, size: int
     ) -> None:
         self._envelope = envelope
         self._unmask = unmask
         self._table = table
-        self._plain = plain
+        self._builtins = builtins
         self._size = size
 
     def message(self) -> Inbound:
@@ -214,14 +217,12 @@ class _Reading:
         raw = self._envelope.params
         given = None if raw in (_ABSENT, _NULL) else raw
         entry = self._table.get(method)
+        model: type[Wire] | None
         if entry is not None and entry.direction == "toDaemon" and entry.handler is not None:
-            return decode_params(entry.params, given, self._unmask)
-        if method not in self._plain or given is None:
-            return None
-        try:
-            return self._value(given)
-        except (ValueError, RecursionError) as error:
-            raise unreadable(error) from None
+            model = entry.params
+        else:
+            model = self._builtins.get(method)
+        return None if model is None else decode_params(model, given, self._unmask)
 
 
 def _too_deep(body: bytes) -> Broken:

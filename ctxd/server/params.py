@@ -14,7 +14,6 @@ from typing import Any, Literal, NoReturn, TypeAlias, TypeVar, get_args, get_ori
 import msgspec
 from pydantic import ValidationError
 
-from ctxd.model.errors import InvalidParams
 from ctxd.model.messages import Native
 from ctxd.server.faults import invalid_params
 from ctxd.server.wire.base import NativeValue, Wire, members
@@ -45,7 +44,7 @@ def decode_params(model: type[W], raw: msgspec.Raw | None, unmask: Unmask = byte
     except msgspec.ValidationError:
         raise invalid_params([{"path": "", "message": "expected an object"}]) from None
     except msgspec.DecodeError as error:
-        raise unreadable(error) from None
+        raise invalid_params([{"path": "", "message": _wording(error)}]) from None
     members_read = _Members(unmask)
     shapes = _shapes(model)
     values = {
@@ -58,7 +57,7 @@ def decode_params(model: type[W], raw: msgspec.Raw | None, unmask: Unmask = byte
         made = model.model_validate(values)
     except ValidationError as error:
         failed = {e["path"].partition(".")[0] for e in errors}
-        errors += [e for e in explain(error) if e["path"].partition(".")[0] not in failed]
+        errors += [e for e in _explain(error) if e["path"].partition(".")[0] not in failed]
         raise invalid_params(errors[:_MAX_ERRORS]) from None
     if errors:
         raise invalid_params(errors[:_MAX_ERRORS])
@@ -75,19 +74,6 @@ def decode_value(text: bytes) -> Any:
         return _anything.decode(text)
     except msgspec.DecodeError:
         return json.loads(text.decode(), parse_constant=_refuse_constant, parse_int=_read_int)
-
-
-def explain(error: ValidationError) -> FieldErrors:
-    """`[{path, message}]` of a failed validation, without any value."""
-    return [
-        {"path": ".".join(str(step) for step in e["loc"]), "message": e["msg"]}
-        for e in error.errors(include_url=False, include_input=False, include_context=False)
-    ]
-
-
-def unreadable(error: Exception) -> InvalidParams:
-    """The error for params whose text is no JSON after all."""
-    return invalid_params([{"path": "", "message": _wording(error)}])
 
 
 class _Members:
@@ -173,3 +159,11 @@ def _wording(error: Exception) -> str:
             return "not valid UTF-8"
         case _:
             return "not valid JSON"
+
+
+def _explain(error: ValidationError) -> FieldErrors:
+    """`[{path, message}]` of a failed validation, without any value."""
+    return [
+        {"path": ".".join(str(step) for step in e["loc"]), "message": e["msg"]}
+        for e in error.errors(include_url=False, include_input=False, include_context=False)
+    ]

@@ -156,3 +156,16 @@ def members(model: type[Wire]) -> tuple[tuple[str, str, bool], ...]:
         (attribute, field.alias or attribute, field.is_required())
         for attribute, field in model.model_fields.items()
     )
+
+
+def build_models() -> None:
+    """Build the validators of all wire models that are not built yet. Not safe on two threads at once.
+
+    Models build late (`defer_build`) so that the daemon starts fast; they are built together before
+    a second thread may use them.
+    """
+    pending: list[type[Wire]] = [Wire]
+    while pending:
+        model = pending.pop()
+        pending += model.__subclasses__()
+        model.model_rebuild()

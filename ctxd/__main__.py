@@ -1,0 +1,7 @@
+"""`python -m ctxd`: the command line."""
+
+from __future__ import annotations
+
+from ctxd.cli.main import main
+
+main()
