@@ -10,22 +10,11 @@ from pydantic import BaseModel
 
 from ctxd.server.methods import METHODS, Method
 from ctxd.server.wire.errors import ResponseError
+from ctxd.server.wire.lifecycle import BUILTINS
 from tools.protocol import errors, options, reference, schema, typescript
 
 VERSION = 1
-BASE_METHODS = (
-    "initialize",
-    "initialized",
-    "shutdown",
-    "exit",
-    "$/cancelRequest",
-    "$/progress",
-    "$/setTrace",
-    "$/logTrace",
-    "window/logMessage",
-    "workspace/didChangeWorkspaceFolders",
-    "workspace/didChangeConfiguration",
-)
+BASE_METHODS = (*BUILTINS, "shutdown", "exit", "$/progress", "$/logTrace", "window/logMessage")
 """Methods of LSP that any LSP client knows; their types are LSP's."""
 
 HEADER = "// Written by `make protocol` from the daemon's own types. Do not edit.\n"
