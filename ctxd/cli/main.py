@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import ctxd
+from ctxd.cli.replay import replay
 
 app = typer.Typer(
     name="ctxd",
@@ -41,13 +42,19 @@ def serve(
     ] = "WARNING",
 ) -> None:
     """Serve one host over stdin and stdout (JSON-RPC, framed as LSP does)."""
+    import gc
+
     from ctxd.server.stdio import claim
 
     pipes = claim()
+    gc.disable()  # nothing that importing makes is garbage; the server turns it on again
 
     from ctxd.server.app import serve as serve_host
 
     serve_host(pipes=pipes, log_level=log_level.upper())
+
+
+app.command()(replay)
 
 
 def main() -> None:

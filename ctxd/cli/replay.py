@@ -1,25 +1,21 @@
 """`ctxd replay`: recorded sessions through a real daemon, with numbers.
 
-Owns options, progress on screen and the exit code.
+Owns options, progress on screen and the exit code. Heavy imports wait until the verb runs, since
+every start of `ctxd` reads this module.
 """
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import msgspec
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ctxd.client import ClientError
-from ctxd.importers.detect import UnknownFormat
-from ctxd.importers.steps import Format
-from ctxd.report.replay import replay_files
-from ctxd.report.tables import print_report
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from ctxd.importers.steps import Format
 
 DEMO = Path("../shared/transcripts/claude-code/long-three-compactions.jsonl")
 """Replayed when no file is named and it is there; else the bundled sample."""
@@ -46,7 +42,7 @@ def replay(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     fast: Annotated[
-        bool, typer.Option(help="Leave out the pass as recorded and the daemon's own validation.")
+        bool, typer.Option("--fast", help="Leave out the pass as recorded and the daemon's own validation.")
     ] = False,
 ) -> None:
     """Replay recorded sessions through a daemon, as recorded and managed under each window.
@@ -54,6 +50,17 @@ def replay(
     Exits 1 when a provider would refuse a request, a byte is lost, or a window is exceeded in silence;
     2 when a file cannot be read.
     """
+    import asyncio
+
+    import msgspec
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from ctxd.client import ClientError
+    from ctxd.importers.detect import UnknownFormat
+    from ctxd.report.replay import replay_files
+    from ctxd.report.tables import print_report
+
     paths = files or [DEMO if DEMO.exists() else SAMPLE]
     errors = Console(stderr=True)
     try:
