@@ -16,7 +16,7 @@ from ctxd.dialects import mending
 from ctxd.dialects.anthropic_blocks import is_blank_text, read_block
 from ctxd.dialects.anthropic_mending import as_blocks, open_with_user, place_system
 from ctxd.dialects.base import BadShape, Edit, Rule
-from ctxd.dialects.mending import clean_results, leave_out, place_results
+from ctxd.dialects.mending import clean_results, leave_out, settle_results
 from ctxd.dialects.rules.block_roles import BlockRoles
 from ctxd.dialects.rules.calls_answered import CallsAnswered
 from ctxd.dialects.rules.calls_unique import CallsUnique
@@ -46,15 +46,15 @@ class Anthropic:
 
     def __init__(self) -> None:
         roles, content, thinking = BlockRoles(), ContentPresent("turns"), LastThinking()
-        unique, owned, single = CallsUnique("turns"), ResultsOwned("turns"), ResultsSingle("turns")
+        unique = CallsUnique("turns")
         self.rules: tuple[Rule, ...] = (
             roles,
             content,
             SystemPlacement(),
             unique,
             thinking,
-            owned,
-            single,
+            ResultsOwned("turns"),
+            ResultsSingle("turns"),
             ResultsFirst("turns"),
             CallsAnswered("turns"),
             ToolLoop(),
@@ -67,9 +67,7 @@ class Anthropic:
             place_system,
             leave_out(unique),
             leave_out(thinking),
-            leave_out(owned),
-            leave_out(single),
-            place_results("turns"),
+            settle_results("turns"),
             open_with_user,
         )
 

@@ -121,13 +121,7 @@ def leave_out(law: Removal) -> Step:
     """The step that leaves out what a law calls unsendable."""
 
     def step(desk: Desk) -> None:
-        doomed: defaultdict[int, set[int]] = defaultdict(set)
-        for site in law.unsendable(desk.views):
-            doomed[site.index].add(site.block)
-            desk.note(law.name, desk.drafts[site.index].source, "remove", site.detail)
-        if doomed:
-            drafts = (_reduce(desk, draft, doomed.get(i)) for i, draft in enumerate(desk.drafts))
-            desk.drafts = [draft for draft in drafts if draft]
+        _leave_out(desk, law.name, law.unsendable(desk.views))
 
     return step
 
@@ -144,16 +138,23 @@ def clean_results(law: ContentPresent) -> Step:
     return step
 
 
-def place_results(layout: Layout) -> Step:
-    """The step that moves results behind their calls and stubs what has none.
+def settle_results(layout: Layout) -> Step:
+    """The step that gives every call its one result, directly behind it.
 
-    It expects one result at most per call and none without a call, which earlier steps see to.
-    Stubs come first, then results taken out of other messages; whole messages of misplaced results
-    are moved as they are, behind the results that already stand right.
+    Orphans and second results are left out first (the next pass goes on from there). Then results that
+    stand elsewhere are moved and missing ones stubbed: stubs come first, then results taken out of other
+    messages; whole messages of misplaced results move as they are, behind those that stand right.
     """
 
     def step(desk: Desk) -> None:
         pairing = pair(desk.views, layout)
+        orphans = [a for a in pairing.answers if a.place == "nowhere"]
+        repeats = [a for a in pairing.answers if a.repeats]
+        _leave_out(desk, "orphanResult", [_site(a, "answers no call") for a in orphans])
+        if not orphans:
+            _leave_out(desk, "duplicateResult", [_site(a, "was given before") for a in repeats])
+        if orphans or repeats:
+            return
         moved = [answer for answer in pairing.answers if answer.place in ("behind", "late")]
         missing = [c for c in pairing.unanswered if not (desk.pending and c.span == pairing.pending)]
         if not moved and not missing:
@@ -165,9 +166,23 @@ def place_results(layout: Layout) -> Step:
         for call in missing:
             detail = f"stub result for {call.call.call_id}"
             desk.note("unansweredCall", desk.drafts[call.index].source, "synthesize", detail)
-        desk.drafts = _rearrange(desk, layout, pairing, moved, missing)
+        desk.drafts = _rearrange(desk, pairing, moved, missing)
 
     return step
+
+
+def _leave_out(desk: Desk, rule: str, sites: Sequence[Site]) -> None:
+    doomed: defaultdict[int, set[int]] = defaultdict(set)
+    for site in sites:
+        doomed[site.index].add(site.block)
+        desk.note(rule, desk.drafts[site.index].source, "remove", site.detail)
+    if doomed:
+        drafts = (_reduce(desk, draft, doomed.get(i)) for i, draft in enumerate(desk.drafts))
+        desk.drafts = [draft for draft in drafts if draft]
+
+
+def _site(answer: Answer, fault: str) -> Site:
+    return Site(answer.index, answer.block, f"result for {answer.call_id} {fault}")
 
 
 def _reduce(desk: Desk, draft: Draft, blocks: set[int] | None) -> Draft | None:
@@ -179,9 +194,7 @@ def _reduce(desk: Desk, draft: Draft, blocks: set[int] | None) -> Draft | None:
     return None if message is None else desk.draft(draft.source, message)
 
 
-def _rearrange(
-    desk: Desk, layout: Layout, pairing: Pairing, moved: list[Answer], missing: list[Call]
-) -> list[Draft]:
+def _rearrange(desk: Desk, pairing: Pairing, moved: list[Answer], missing: list[Call]) -> list[Draft]:
     taken: defaultdict[int, dict[int, int]] = defaultdict(dict)
     for answer in moved:
         taken[answer.index][answer.block] = answer.span

@@ -11,7 +11,7 @@ from typing import Any
 
 from ctxd.dialects import mending
 from ctxd.dialects.base import BadShape, Edit, Rule
-from ctxd.dialects.mending import clean_results, leave_out, place_results
+from ctxd.dialects.mending import clean_results, leave_out, settle_results
 from ctxd.dialects.openai_chat_parts import (
     ALONE,
     ROLES,
@@ -43,12 +43,11 @@ class OpenAIChat:
 
     def __init__(self) -> None:
         content, unique = ContentPresent("rows"), CallsUnique("rows")
-        owned, single = ResultsOwned("rows"), ResultsSingle("rows")
         self.rules: tuple[Rule, ...] = (
             content,
             unique,
-            owned,
-            single,
+            ResultsOwned("rows"),
+            ResultsSingle("rows"),
             ResultsFirst("rows"),
             CallsAnswered("rows"),
             ToolLoop(),
@@ -57,9 +56,7 @@ class OpenAIChat:
             leave_out(content),
             clean_results(content),
             leave_out(unique),
-            leave_out(owned),
-            leave_out(single),
-            place_results("rows"),
+            settle_results("rows"),
         )
 
     def view(self, message: Mapping[str, Any]) -> MessageView:

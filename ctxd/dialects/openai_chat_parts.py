@@ -31,6 +31,9 @@ ROLES: dict[str, Role] = {
 ALONE = -1
 """`Part.at` of a member that is read whole."""
 
+_PLAIN = frozenset({"role", "content", "name"})
+"""Members of an assistant message that only says something."""
+
 _REASONING_TEXTS = ("reasoning_content", "reasoning_text")
 
 
@@ -49,7 +52,7 @@ def read_parts(message: Mapping[str, Any]) -> list[Part]:
         raise BadShape("role", "must be system, developer, user, assistant, tool or function")
     if role in ("tool", "function"):
         return [Part("content", ALONE, _result(message, role))]
-    if role != "assistant":
+    if role != "assistant" or message.keys() <= _PLAIN:
         return list(_content(message, required=True))
     calls = [*_tool_calls(message), *_function_call(message)]
     extra = [*_refusal(message), *_audio(message)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ctxd.dialects.rules.pairing import Layout, pair
-from ctxd.dialects.rules.site import Site, everywhere
+from ctxd.dialects.rules.site import everywhere
 from ctxd.model.blocks import MessageView, Violation
 
 
@@ -33,14 +33,6 @@ class ResultsOwned:
                 detail = f"result for {answer.call_id} comes after another assistant message"
                 found.append(self._broken(answer.index, detail))
         return found
-
-    def unsendable(self, messages: Sequence[MessageView]) -> list[Site]:
-        """The results that can only be left out: those without a call."""
-        return [
-            Site(answer.index, answer.block, f"result for {answer.call_id}, which nobody called")
-            for answer in pair(messages, self._layout).answers
-            if answer.place == "nowhere"
-        ]
 
     def _broken(self, index: int, detail: str) -> Violation:
         return Violation(self.name, index, detail, "refuse")

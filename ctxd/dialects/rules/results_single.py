@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ctxd.dialects.rules.pairing import Layout, pair
-from ctxd.dialects.rules.site import Site, everywhere
+from ctxd.dialects.rules.site import everywhere
 from ctxd.model.blocks import MessageView, Violation
 
 
@@ -33,11 +33,3 @@ class ResultsSingle:
                 detail = f"result for {answer.call_id} differs from the one given before"
                 found.append(Violation(self.name, answer.index, detail, "refuse"))
         return found
-
-    def unsendable(self, messages: Sequence[MessageView]) -> list[Site]:
-        """Every result but the first of its call."""
-        return [
-            Site(answer.index, answer.block, f"result for {answer.call_id} was given before")
-            for answer in pair(messages, self._layout).answers
-            if answer.repeats
-        ]
