@@ -58,9 +58,9 @@ def serve(
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     app = App(loop, source, sink, table=table, factory=factory, dialects=dialects, summarizers=summarizers)
-    gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+    gc.enable()
     code = loop.run_until_complete(app.run())
     logging.shutdown()
     # Threads of a pool, or one blocked on stdin, must not hold the process.

@@ -118,7 +118,7 @@ def reject(oversized: Oversized, limit: int) -> Broken:
 
 
 def encode(value: Any) -> bytes:
-    """JSON text of plain values and wire models; `msgspec.Raw` in them is spliced in as it is.
+    """JSON text of plain values and wire models; native bytes in models are spliced in.
 
     Strings with lone surrogates come out as escapes. Raises TypeError or ValueError for what is
     not JSON.
@@ -133,10 +133,21 @@ def _open_model(value: Any) -> dict[str, Any]:
     if not isinstance(value, Wire):
         raise TypeError(f"{type(value).__name__} is not JSON")
     return {
-        name: member
+        name: _splice(member)
         for attribute, name, required in members(type(value))
         if (member := getattr(value, attribute)) is not None or required
     }
+
+
+def _splice(member: Any) -> Any:
+    """Bytes in a model are JSON text of native values."""
+    match member:
+        case bytes():
+            return msgspec.Raw(member)
+        case [bytes(), *_]:
+            return [msgspec.Raw(item) for item in member]
+        case _:
+            return member
 
 
 def _spell(value: Any) -> list[str]:

@@ -96,27 +96,28 @@ class LspSide:
         unknown = self._options.set("init", given.initialization_options)
         self._learn_host(given)
         protocol = self._server.protocol
-        result = _drive(protocol.lsp_initialize(_as_lsp(given)))
+        _drive(protocol.lsp_initialize(_as_lsp(given)))
         protocol.trace = types.TraceValue(given.trace)
         self._warn_unknown("initializationOptions", unknown)
         self._follow_folders()
         self._configured(self._options.settings)
         if given.process_id is not None:
             self._watch_parent(given.process_id)
-        capabilities = result.capabilities
-        capabilities.text_document_sync = None
-        capabilities.execute_command_provider = None
-        capabilities.experimental = {
-            "ctxd": {
-                "protocolVersion": PROTOCOL_VERSION,
-                "methods": advertised(self._table),
-                "dialects": list(self._dialects),
-                "summarizers": list(self._summarizers),
-                "maxMessageBytes": self._options.settings.wire.max_message_bytes,
-            }
+        return {
+            "serverInfo": {"name": self._server.name, "version": self._server.version},
+            "capabilities": {
+                "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
+                "experimental": {
+                    "ctxd": {
+                        "protocolVersion": PROTOCOL_VERSION,
+                        "methods": advertised(self._table),
+                        "dialects": self._dialects,
+                        "summarizers": self._summarizers,
+                        "maxMessageBytes": self._options.settings.wire.max_message_bytes,
+                    }
+                },
+            },
         }
-        plain: dict[str, Any] = protocol._converter.unstructure(result)
-        return plain
 
     def notice(self, params: Any) -> None:
         """Take one of LSP's notifications; others are ignored. Raises InvalidParams for bad options."""

@@ -7,15 +7,17 @@ ignored, so that hosts newer than the daemon are understood. Knows no method and
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, JsonValue, model_validator
 from pydantic.alias_generators import to_camel
-from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from ctxd.model.messages import Native
+
+if TYPE_CHECKING:
+    from pydantic.json_schema import JsonSchemaValue
 
 
 class Wire(BaseModel):
@@ -81,16 +83,16 @@ def _take_native_value(given: Any) -> NativeValue:
             return NativeValue(raw=msgspec.json.encode(given), value=given)
 
 
-def _take_raw(given: Any) -> msgspec.Raw:
+def _take_bytes(given: Any) -> bytes:
     match given:
-        case msgspec.Raw():
-            return given
         case bytes():
-            return msgspec.Raw(given)
+            return given
+        case msgspec.Raw():
+            return bytes(given)
         case Native(raw=raw) | NativeValue(raw=raw):
-            return msgspec.Raw(raw)
+            return raw
         case _:
-            return msgspec.Raw(msgspec.json.encode(given))
+            return msgspec.json.encode(given)
 
 
 class _NativeSchema:
@@ -124,11 +126,11 @@ NativeAny: TypeAlias = Annotated[NativeValue, _NativeSchema("NativeValue", _ANY,
 """A parameter: a native value of any JSON type."""
 
 NativeOut: TypeAlias = Annotated[
-    msgspec.Raw, _NativeSchema("Native", _OBJECT, _take_raw, {"type": "object", "additionalProperties": True})
+    bytes, _NativeSchema("Native", _OBJECT, _take_bytes, {"type": "object", "additionalProperties": True})
 ]
-"""A result: JSON text of one native object, spliced into the answer. Takes Raw, bytes, Native or a dict."""
+"""A result: JSON text of one native object, spliced into the answer as it is."""
 
-NativeAnyOut: TypeAlias = Annotated[msgspec.Raw, _NativeSchema("NativeValue", _ANY, _take_raw, {})]
+NativeAnyOut: TypeAlias = Annotated[bytes, _NativeSchema("NativeValue", _ANY, _take_bytes, {})]
 """A result: JSON text of a native value of any type."""
 
 JsonObject: TypeAlias = dict[str, JsonValue]

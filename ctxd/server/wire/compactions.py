@@ -28,7 +28,7 @@ class UnitReport(Wire):
 
     message_ids: list[str]
     fidelity: Fidelity
-    handle: str | None = Field(None, description="Fetches what is no longer shown.")
+    handle: str | None = Field(default=None, description="Fetches what is no longer shown.")
 
 
 class Quote(Wire):
@@ -37,7 +37,7 @@ class Quote(Wire):
     text: str
     message_id: str = Field(description="Where they were said.")
     superseded_by: str | None = Field(
-        None, description="Message id of a newer statement on the same subject."
+        default=None, description="Message id of a newer statement on the same subject."
     )
 
 
@@ -47,7 +47,7 @@ class Decision(Wire):
     at_turn: Count = Field(description="0 is the first user turn.")
     summary: str
     rationale: str | None = None
-    stale: bool | None = Field(None, description="True once it no longer holds.")
+    stale: bool | None = Field(default=None, description="True once it no longer holds.")
 
 
 class Mutation(Wire):
@@ -149,8 +149,8 @@ class CacheReport(Wire):
     """What the request does to a provider's prompt cache, against the session's previous `prepare`."""
 
     stable_prefix_messages: Count = Field(description="Leading messages that are byte-equal to last time.")
-    invalidated_at: Count | None = Field(None, description="Index of the first message that is not.")
-    reason: str | None = Field(None, description="Why the prefix changed.")
+    invalidated_at: Count | None = Field(default=None, description="Index of the first message that is not.")
+    reason: str | None = Field(default=None, description="Why the prefix changed.")
     cost: CacheCost | None = None
 
 
@@ -170,19 +170,19 @@ class CompactionReport(Wire):
     trigger: Trigger
     reason: CompactionReason
     checkpoint_id: str | None = None
-    plan_id: str | None = Field(None, description="For `context/commit`.")
+    plan_id: str | None = Field(default=None, description="For `context/commit`.")
     before: Size
     after: Size
     target: Count = Field(description="Tokens that were aimed at.")
     floor: Count = Field(description="What cannot be compacted, tokens.")
     units: list[UnitReport]
-    ledger: SessionSummary | None = Field(None, description="The task state carried on.")
+    ledger: SessionSummary | None = Field(default=None, description="The task state carried on.")
     audit: Audit
     restored_files: list[RestoredFile]
     pins: Count = Field(description="Pinned messages and texts kept whole.")
     attempts: Count = Field(description="Samples taken from a model.")
     input_reductions: Count = Field(description="Times the summariser's input had to shrink.")
-    usage: JsonObject | None = Field(None, description="Usage the summariser reported, native.")
+    usage: JsonObject | None = Field(default=None, description="Usage the summariser reported, native.")
     failure_reason: str | None = None
     cache: CacheReport
 
@@ -192,14 +192,15 @@ class ContextCompactParams(SessionParams):
 
     trigger: Trigger = "manual"
     strategy: Literal["auto", "model", "deterministic"] = Field(
-        "auto",
+        default="auto",
         description="`model` always asks for a summary, `deterministic` never; `auto` may stop at elision.",
     )
-    instructions: str | None = Field(None, description="What the summary is to look after.")
-    up_to: str | None = Field(None, description="Message id; what is newer stays as it is.")
-    target_tokens: int | None = Field(None, ge=1, description="Size to aim at, tokens.")
-    dry_run: bool = Field(False, description="Answer the plan, change nothing.")
+    instructions: str | None = Field(default=None, description="What the summary is to look after.")
+    up_to: str | None = Field(default=None, description="Message id; what is newer stays as it is.")
+    target_tokens: int | None = Field(default=None, ge=1, description="Size to aim at, tokens.")
+    dry_run: bool = Field(default=False, description="Answer the plan, change nothing.")
     delivery: Literal["request", "inline"] = Field(
-        "request", description="How the host gives a summary: asked by the daemon, or with `context/commit`."
+        default="request",
+        description="How the host gives a summary: asked by the daemon, or with `context/commit`.",
     )
-    work_done_token: ProgressToken | None = Field(None, description="Token for `$/progress`.")
+    work_done_token: ProgressToken | None = Field(default=None, description="Token for `$/progress`.")

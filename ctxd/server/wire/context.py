@@ -63,7 +63,7 @@ class ContextPrepareParams(SessionParams):
         description="`turnStart` may elide deeply, `iteration` keeps old history, `retry` must shrink."
     )
     pending: list[NativeObject] | None = Field(
-        None, description="Native messages that this request adds and nobody appends."
+        default=None, description="Native messages that this request adds and nobody appends."
     )
 
 
@@ -80,7 +80,7 @@ class ContextPrepareResult(Wire):
     projection: Projection
     report: PromptReport
     context_management: JsonObject | None = Field(
-        None, description="Extra field for the provider's own clearing."
+        default=None, description="Extra field for the provider's own clearing."
     )
     cache: CacheReport
     steering: list[SteerNote]
@@ -89,10 +89,10 @@ class ContextPrepareResult(Wire):
 class ProviderError(Input):
     """An error as the provider gave it."""
 
-    status: int | None = Field(None, description="HTTP status.")
-    code: str | None = Field(None, description="The provider's error code or type.")
+    status: int | None = Field(default=None, description="HTTP status.")
+    code: str | None = Field(default=None, description="The provider's error code or type.")
     message: str | None = None
-    body: JsonValue = Field(None, description="The error body, whatever it is.")
+    body: JsonValue = Field(default=None, description="The error body, whatever it is.")
 
 
 class ContextReportParams(SessionParams):
@@ -100,11 +100,13 @@ class ContextReportParams(SessionParams):
 
     request_id: str = Field(min_length=1, description="From `context/prepare`.")
     outcome: Literal["ok", "error", "aborted"]
-    messages: list[NativeObject] | None = Field(None, description="The answer, native, to be appended.")
-    meta: list[MessageMeta | None] | None = Field(None, description="One per message, null for none.")
-    usage: JsonObject | None = Field(None, description="Usage as the provider reported it, native.")
+    messages: list[NativeObject] | None = Field(
+        default=None, description="The answer, native, to be appended."
+    )
+    meta: list[MessageMeta | None] | None = Field(default=None, description="One per message, null for none.")
+    usage: JsonObject | None = Field(default=None, description="Usage as the provider reported it, native.")
     error: ProviderError | None = None
-    output_started: bool = Field(False, description="Whether anything of the answer had arrived.")
+    output_started: bool = Field(default=False, description="Whether anything of the answer had arrived.")
 
 
 class Recovery(Wire):
@@ -121,7 +123,7 @@ class ContextReportResult(Wire):
     revision: Count
     message_ids: list[str] = Field(description="Ids of the appended messages.")
     projection: Projection
-    recovery: Recovery | None = Field(None, description="Present after an error.")
+    recovery: Recovery | None = Field(default=None, description="Present after an error.")
 
 
 class ContextDidChangeParams(Wire):
@@ -156,7 +158,7 @@ class ContextValidateParams(Input):
 
     dialect: str = Field(description="Message format.")
     messages: list[NativeObject]
-    repair: bool = Field(False, description="Also answer a list that can be sent.")
+    repair: bool = Field(default=False, description="Also answer a list that can be sent.")
 
 
 class ContextValidateResult(Wire):

@@ -57,19 +57,21 @@ class ErrorData(Wire):
     """The `data` of an error. Hosts switch on `kind`; the other members are facts of some kinds."""
 
     kind: Kind
-    hint: str | None = Field(None, description="What to do about it.")
-    errors: list[FieldError] | None = Field(None, description="`invalidParams`.")
-    violations: list[Violation] | None = Field(None, description="`invalidMessages`.")
-    holder: Holder | None = Field(None, description="`sessionLocked`.")
-    expected: Count | None = Field(None, description="`revisionConflict`: what the caller sent.")
-    actual: Count | None = Field(None, description="`revisionConflict`: the session's revision.")
-    floor: Count | None = Field(None, description="`cannotReach`, tokens.")
-    target: Count | None = Field(None, description="`cannotReach`, tokens.")
-    candidates: list[RecallCandidate] | None = Field(None, description="`ambiguous`.")
-    rule: str | None = Field(None, description="`sensitive`: the rule that matched, never the secret.")
-    bytes: Count | None = Field(None, description="`tooLarge`: size given.")
-    limit: Count | None = Field(None, description="`tooLarge`: size allowed, bytes.")
-    error_id: str | None = Field(None, description="`internal`: names the entry in the daemon's log.")
+    hint: str | None = Field(default=None, description="What to do about it.")
+    errors: list[FieldError] | None = Field(default=None, description="`invalidParams`.")
+    violations: list[Violation] | None = Field(default=None, description="`invalidMessages`.")
+    holder: Holder | None = Field(default=None, description="`sessionLocked`.")
+    expected: Count | None = Field(default=None, description="`revisionConflict`: what the caller sent.")
+    actual: Count | None = Field(default=None, description="`revisionConflict`: the session's revision.")
+    floor: Count | None = Field(default=None, description="`cannotReach`, tokens.")
+    target: Count | None = Field(default=None, description="`cannotReach`, tokens.")
+    candidates: list[RecallCandidate] | None = Field(default=None, description="`ambiguous`.")
+    rule: str | None = Field(
+        default=None, description="`sensitive`: the rule that matched, never the secret."
+    )
+    bytes: Count | None = Field(default=None, description="`tooLarge`: size given.")
+    limit: Count | None = Field(default=None, description="`tooLarge`: size allowed, bytes.")
+    error_id: str | None = Field(default=None, description="`internal`: names the entry in the daemon's log.")
 
 
 class ResponseError(Wire):

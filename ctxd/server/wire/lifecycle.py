@@ -28,13 +28,15 @@ class ClientInfo(Input):
 class InitializeParams(Input):
     """Parameters of `initialize`."""
 
-    process_id: int | None = Field(None, description="The host's process; the daemon ends when it does.")
+    process_id: int | None = Field(
+        default=None, description="The host's process; the daemon ends when it does."
+    )
     client_info: ClientInfo | None = None
     root_path: str | None = None
     root_uri: str | None = None
     workspace_folders: list[WorkspaceFolder] | None = None
     capabilities: JsonObject = Field(default_factory=dict)
-    initialization_options: JsonValue = Field(None, description="Options (protocol.md, section 9).")
+    initialization_options: JsonValue = Field(default=None, description="Options (protocol.md, section 9).")
     trace: TraceValue = "off"
 
 
@@ -60,7 +62,7 @@ class DidChangeWorkspaceFoldersParams(Input):
 class DidChangeConfigurationParams(Input):
     """Parameters of `workspace/didChangeConfiguration`."""
 
-    settings: JsonValue = Field(None, description="`{ctxd: Options}`, or Options alone.")
+    settings: JsonValue = Field(default=None, description="`{ctxd: Options}`, or Options alone.")
 
 
 class CancelParams(Input):

@@ -17,7 +17,7 @@ class ByteSize(Wire):
     """Size of the request as JSON."""
 
     value: Count = Field(description="Bytes.")
-    limit: Count | None = Field(None, description="Largest request the provider takes, bytes.")
+    limit: Count | None = Field(default=None, description="Largest request the provider takes, bytes.")
 
 
 class Category(Wire):
@@ -47,7 +47,7 @@ class Projection(Wire):
     high: Count = Field(description="Upper end, tokens.")
     source: Source = Field(description="Whether reported usage anchors the number.")
     estimated_pending_tokens: Count | None = Field(
-        None, description="The part of `tokens` that is an estimate on top of reported usage."
+        default=None, description="The part of `tokens` that is an estimate on top of reported usage."
     )
     phase: Phase = Field(description="Where the size stands against the thresholds.")
     window: Count | None = Field(description="Context window, tokens; null when unknown.")
@@ -60,8 +60,10 @@ class Projection(Wire):
     floor: Count = Field(description="What cannot be compacted (system, tools, pins, newest unit), tokens.")
     reachable: bool = Field(description="False when the floor alone reaches the compaction threshold.")
     bytes: ByteSize
-    categories: list[Category] | None = Field(None, description="With detail `categories` or `items`.")
-    items: list[Item] | None = Field(None, description="With detail `items`.")
+    categories: list[Category] | None = Field(
+        default=None, description="With detail `categories` or `items`."
+    )
+    items: list[Item] | None = Field(default=None, description="With detail `items`.")
     fingerprint: str = Field(
         description="Digest of system, tools, history, pending and model; stable over restarts."
     )
@@ -73,6 +75,8 @@ class ContextProjectParams(SessionParams):
     """Parameters of `context/project`."""
 
     pending: list[NativeObject] | None = Field(
-        None, description="Native messages that the next request would add, not appended yet."
+        default=None, description="Native messages that the next request would add, not appended yet."
     )
-    detail: Literal["summary", "categories", "items"] = Field("summary", description="How much to itemise.")
+    detail: Literal["summary", "categories", "items"] = Field(
+        default="summary", description="How much to itemise."
+    )

@@ -13,14 +13,16 @@ class RecallFetchParams(SessionParams):
     """Parameters of `recall/fetch`: one of three ids, and at most one way to say which part."""
 
     tool_call_id: str | None = None
-    digest: str | None = Field(None, description="`sha256:<hex>` of the stored form.")
+    digest: str | None = Field(default=None, description="`sha256:<hex>` of the stored form.")
     message_id: str | None = None
-    occurrence: Count | None = Field(None, description="Which owner of a reused id, 0-based, oldest first.")
-    page: int | None = Field(None, description="0-based; clamped to what there is.")
-    offset: Count | None = Field(None, description="First byte.")
-    length: int | None = Field(None, ge=1, description="How many bytes.")
-    start_line: int | None = Field(None, ge=1, description="First line, 1-based.")
-    end_line: int | None = Field(None, ge=1, description="Last line, included.")
+    occurrence: Count | None = Field(
+        default=None, description="Which owner of a reused id, 0-based, oldest first."
+    )
+    page: int | None = Field(default=None, description="0-based; clamped to what there is.")
+    offset: Count | None = Field(default=None, description="First byte.")
+    length: int | None = Field(default=None, ge=1, description="How many bytes.")
+    start_line: int | None = Field(default=None, ge=1, description="First line, 1-based.")
+    end_line: int | None = Field(default=None, ge=1, description="Last line, included.")
 
 
 class RecallNext(Wire):
@@ -60,17 +62,17 @@ class RecallFetchResult(Wire):
     digest: str = Field(description="`sha256:<hex>` of the whole stored form.")
     tool_name: str
     redactions: Count = Field(description="Secrets that were cut out before it was stored.")
-    next: RecallNext | None = Field(None, description="The next call; absent on the last page.")
+    next: RecallNext | None = Field(default=None, description="The next call; absent on the last page.")
     candidates: list[RecallCandidate] | None = Field(
-        None, description="All owners, when the id was reused and no `occurrence` was given."
+        default=None, description="All owners, when the id was reused and no `occurrence` was given."
     )
 
 
 class RecallListParams(SessionParams):
     """Parameters of `recall/list`."""
 
-    after: str | None = Field(None, description="`next` of the page before.")
-    limit: int | None = Field(None, ge=1, description="At most so many entries.")
+    after: str | None = Field(default=None, description="`next` of the page before.")
+    limit: int | None = Field(default=None, ge=1, description="At most so many entries.")
 
 
 class RecallEntry(Wire):
@@ -88,4 +90,4 @@ class RecallListResult(Wire):
     """A page of what can be fetched, oldest first."""
 
     entries: list[RecallEntry]
-    next: str | None = Field(None, description="`after` of the next page; absent on the last.")
+    next: str | None = Field(default=None, description="`after` of the next page; absent on the last.")

@@ -19,7 +19,6 @@ from ctxd.server.wire.base import (
 )
 
 Access = Literal["write", "readOnly"]
-DialectName = Literal["anthropic", "openai-chat", "openai-responses", "gemini"]
 FileOp = Literal["read", "edit", "write"]
 Fidelity = Literal["full", "truncate", "compact", "summary", "dropped"]
 OpenMode = Literal["create", "resume", "openOrCreate"]
@@ -30,10 +29,12 @@ class Model(Input):
     """The model a session talks to."""
 
     id: str = Field(min_length=1, description="The provider's name of the model.")
-    provider: str | None = Field(None, description="Who serves it, where the id alone does not say.")
-    context_window: Count | None = Field(None, description="Context window, tokens; 0 or absent is unknown.")
+    provider: str | None = Field(default=None, description="Who serves it, where the id alone does not say.")
+    context_window: Count | None = Field(
+        default=None, description="Context window, tokens; 0 or absent is unknown."
+    )
     max_output_tokens: Count | None = Field(
-        None, description="Explicit output cap, tokens; 0 or absent is unknown."
+        default=None, description="Explicit output cap, tokens; 0 or absent is unknown."
     )
 
 
@@ -50,7 +51,7 @@ class Holder(Wire):
     pid: int = Field(description="Its process id.")
     host: str = Field(description="Name of its machine.")
     start: str = Field(description="When that process began, as its system tells it.")
-    client: str | None = Field(None, description="The host program it serves, where known.")
+    client: str | None = Field(default=None, description="The host program it serves, where known.")
 
 
 class RecoveredSpan(Wire):
@@ -70,15 +71,15 @@ class SessionInfo(Wire):
 
     session_id: SessionId
     workspace: str = Field(description="URI of the workspace it belongs to.")
-    dialect: DialectName = Field(description="Message format it speaks, for good.")
-    model: Model | None = Field(None, description="Absent until a host names one.")
+    dialect: str = Field(description="Message format it speaks, for good.")
+    model: Model | None = Field(default=None, description="Absent until a host names one.")
     window: Window
     revision: Count = Field(description="Grows with every durable event.")
     epoch: Count = Field(description="How many checkpoints stand.")
     generation: Count = Field(description="Counts changes of the model view other than growth at its end.")
     access: Access = Field(description="What this daemon may do with it.")
-    holder: Holder | None = Field(None, description="Who writes it, when that is another process.")
-    recovered: list[RecoveredSpan] | None = Field(None, description="What opening had to skip.")
+    holder: Holder | None = Field(default=None, description="Who writes it, when that is another process.")
+    recovered: list[RecoveredSpan] | None = Field(default=None, description="What opening had to skip.")
     durable: bool = Field(description="False while the disk refuses to keep new events.")
     created_at: Count = Field(description="Milliseconds since 1970, UTC.")
     updated_at: Count = Field(description="Milliseconds since 1970, UTC.")
@@ -88,23 +89,27 @@ class SessionOpenParams(Input):
     """Parameters of `session/open`."""
 
     workspace: str = Field(min_length=1, description="URI of the workspace.")
-    session_id: SessionId | None = Field(None, description="Chosen by the daemon when absent.")
+    session_id: SessionId | None = Field(default=None, description="Chosen by the daemon when absent.")
     mode: OpenMode = Field(
-        "openOrCreate", description="`create` refuses an id that exists, `resume` one that does not."
+        default="openOrCreate", description="`create` refuses an id that exists, `resume` one that does not."
     )
-    read_only: bool = Field(False, description="Open without becoming its writer.")
-    dialect: str | None = Field(None, description="Message format; needed to create, must fit to resume.")
-    model: Model | None = Field(None, description="The model it talks to.")
-    system: NativeAny | None = Field(None, description="System prompt, native: a string, blocks or messages.")
-    tools: list[NativeObject] | None = Field(None, description="Tool declarations, native.")
+    read_only: bool = Field(default=False, description="Open without becoming its writer.")
+    dialect: str | None = Field(
+        default=None, description="Message format; needed to create, must fit to resume."
+    )
+    model: Model | None = Field(default=None, description="The model it talks to.")
+    system: NativeAny | None = Field(
+        default=None, description="System prompt, native: a string, blocks or messages."
+    )
+    tools: list[NativeObject] | None = Field(default=None, description="Tool declarations, native.")
 
 
 class SessionUpdateParams(SessionParams):
     """Parameters of `session/update`; what is absent stays as it is."""
 
-    model: Model | None = Field(None, description="The model it talks to from now on.")
-    system: NativeAny | None = Field(None, description="System prompt, native.")
-    tools: list[NativeObject] | None = Field(None, description="Tool declarations, native.")
+    model: Model | None = Field(default=None, description="The model it talks to from now on.")
+    system: NativeAny | None = Field(default=None, description="System prompt, native.")
+    tools: list[NativeObject] | None = Field(default=None, description="Tool declarations, native.")
 
 
 class TouchedFile(Input):
@@ -118,22 +123,22 @@ class MessageMeta(Input):
     """What a host knows about a message beside its native form."""
 
     id: str | None = Field(
-        None,
+        default=None,
         min_length=1,
         max_length=200,
         description="The host's own id; the daemon's message id when given.",
     )
     kind: Literal["read", "write"] | None = Field(
-        None, description="What its tool calls did, where the host knows."
+        default=None, description="What its tool calls did, where the host knows."
     )
     is_error: bool | None = Field(
-        None, description="Whether its tool results are errors, where the dialect cannot say."
+        default=None, description="Whether its tool results are errors, where the dialect cannot say."
     )
-    files: list[TouchedFile] | None = Field(None, description="Files its tool calls touched.")
-    pin: bool = Field(False, description="Keep it whole in every model view.")
-    hidden: bool = Field(False, description="In the model view only; people never see it.")
+    files: list[TouchedFile] | None = Field(default=None, description="Files its tool calls touched.")
+    pin: bool = Field(default=False, description="Keep it whole in every model view.")
+    hidden: bool = Field(default=False, description="In the model view only; people never see it.")
     usage: JsonObject | None = Field(
-        None, description="Usage the provider reported with this response, native."
+        default=None, description="Usage the provider reported with this response, native."
     )
 
 
@@ -142,13 +147,13 @@ class SessionAppendParams(SessionParams):
 
     messages: list[NativeObject] = Field(description="Native messages, oldest first.")
     meta: list[MessageMeta | None] | None = Field(
-        None, description="One per message, null for none; as long as `messages`."
+        default=None, description="One per message, null for none; as long as `messages`."
     )
     expected_revision: Count | None = Field(
-        None, description="Append nothing unless the session stands at this revision."
+        default=None, description="Append nothing unless the session stands at this revision."
     )
     client_id: str | None = Field(
-        None,
+        default=None,
         min_length=1,
         max_length=200,
         description="The host's id of this call: repeating it appends nothing twice.",
@@ -186,10 +191,11 @@ class SessionHistoryParams(SessionParams):
     """Parameters of `session/history`."""
 
     view: HistoryView = Field(
-        "transcript", description="`transcript` for people, `model` as the next request would carry it."
+        default="transcript",
+        description="`transcript` for people, `model` as the next request would carry it.",
     )
-    after: str | None = Field(None, description="Begin behind this message id.")
-    limit: int | None = Field(None, ge=1, description="At most so many messages.")
+    after: str | None = Field(default=None, description="Begin behind this message id.")
+    limit: int | None = Field(default=None, ge=1, description="At most so many messages.")
 
 
 class HistoryMessage(Wire):
@@ -197,21 +203,23 @@ class HistoryMessage(Wire):
 
     message_id: str
     message: NativeOut
-    hidden: bool | None = Field(None, description="True for a message people do not see.")
-    fidelity: Fidelity | None = Field(None, description="How much of the original it shows; absent for all.")
+    hidden: bool | None = Field(default=None, description="True for a message people do not see.")
+    fidelity: Fidelity | None = Field(
+        default=None, description="How much of the original it shows; absent for all."
+    )
 
 
 class SessionHistoryResult(Wire):
     """A page of history."""
 
     messages: list[HistoryMessage]
-    next: str | None = Field(None, description="`after` of the next page; absent on the last.")
+    next: str | None = Field(default=None, description="`after` of the next page; absent on the last.")
 
 
 class SessionListParams(Input):
     """Parameters of `session/list`."""
 
-    workspace: str | None = Field(None, description="URI; only sessions of this workspace.")
+    workspace: str | None = Field(default=None, description="URI; only sessions of this workspace.")
 
 
 class SessionListResult(Wire):

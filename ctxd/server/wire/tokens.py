@@ -12,9 +12,9 @@ class TokensCountParams(Input):
     """Parameters of `tokens/count`: either `text` or `messages`."""
 
     text: str | None = None
-    messages: list[NativeObject] | None = Field(None, description="Native messages; needs `dialect`.")
-    dialect: str | None = Field(None, description="Message format of `messages`.")
-    model: Model | None = Field(None, description="Whose tokens to count.")
+    messages: list[NativeObject] | None = Field(default=None, description="Native messages; needs `dialect`.")
+    dialect: str | None = Field(default=None, description="Message format of `messages`.")
+    model: Model | None = Field(default=None, description="Whose tokens to count.")
 
 
 class TokensCountResult(Wire):
