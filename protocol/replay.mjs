@@ -54,8 +54,8 @@ function first(checks) {
 }
 
 class Daemon {
-  constructor(command, cwd) {
-    this.process = spawn(command[0], command.slice(1), { stdio: ["pipe", "pipe", "inherit"], cwd });
+  constructor(command) {
+    this.process = spawn(command[0], command.slice(1), { stdio: ["pipe", "pipe", "inherit"] });
     this.buffer = Buffer.alloc(0);
     this.frames = [];
     this.waiting = null;
@@ -110,7 +110,7 @@ async function replay(transcript, command) {
   const workspace = join(root, "workspace");
   mkdirSync(workspace);
   const bound = { workspace: pathToFileURL(workspace).href, state: join(root, "state") };
-  const daemon = new Daemon(command, workspace);
+  const daemon = new Daemon(command);
   try {
     for (const [index, step] of steps.entries()) {
       if ("c2s" in step) daemon.send(fill(step.c2s, bound));

@@ -9,7 +9,7 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -41,18 +41,11 @@ class Peer:
     def __init__(
         self,
         argv: Sequence[str] = DAEMON,
-        *,
-        env: Mapping[str, str] | None = None,
-        cwd: Path | None = None,
-        stderr: int | None = None,
     ) -> None:
         self.process = subprocess.Popen(
             argv,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=stderr,
-            env={**os.environ, **(env or {})},
-            cwd=cwd,
             bufsize=0,
         )
         assert self.process.stdin is not None
@@ -144,10 +137,6 @@ class Peer:
         )
         self.notify("initialized", {})
         return result
-
-    def end_input(self) -> None:
-        """Close the daemon's stdin."""
-        self._stdin.close()
 
     def shutdown(self) -> int:
         """Leave in order; the exit code."""

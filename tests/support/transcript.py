@@ -25,7 +25,7 @@ def replay(transcript: Path, root: Path) -> int:
     workspace = root / "workspace"
     workspace.mkdir()
     bound: dict[str, Any] = {"workspace": workspace.as_uri(), "state": str(root / "state")}
-    with Peer(cwd=workspace) as peer:
+    with Peer() as peer:
         for number, step in enumerate(steps, 1):
             if "c2s" in step:
                 peer.send(fill(step["c2s"], bound))
