@@ -1,0 +1,1 @@
+"""What lies on disk: event logs, ledger, leases, quarantine, index. Knows no events, dialects or wire."""

@@ -1,0 +1,157 @@
+"""One record is one line of JSON that carries its own checksum (D2). Pure: bytes in, bytes out.
+
+    {"v":1,"seq":42,"ep":3,"ack":41,"id":"…","type":"…","at":<ms>,"facts":{…},"data":<json>,"c":"0a1b2c3d"}
+
+Everything before `,"data":` is small and ours, so a reader finds the header without parsing the
+body: `facts` (left out when empty) may not contain that byte sequence, and nothing else can.
+`c` is crc32, seeded with crc32 of the session id, over all bytes before `,"c":"`. Lines that become
+visible together carry `"batch":[index,count]` before `facts`. Must not know segments or files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TypeAlias
+from zlib import crc32
+
+import msgspec
+
+from ctxd.model.errors import TooLarge
+from ctxd.model.records import Draft
+
+VERSION = 1
+MAX_LINE = 16 * 1024 * 1024
+"""Longest line in bytes, line feed included (D2). Larger data belongs in the ledger."""
+
+TAIL_BYTES = len(b',"c":"0a1b2c3d"}')
+
+ID = re.compile(r"[A-Za-z0-9._:~+/=@-]{1,200}")
+TYPE = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}")
+
+_DATA = b',"data":'
+_FACTS = b',"facts":'
+_HEAD_BYTES = 600
+"""No fixed part is longer: id 200, type 64, six numbers of at most 20 digits, member names."""
+
+_START = re.compile(rb'\{"v":\d+,"seq":')
+_END = re.compile(rb',"c":"[0-9a-f]{8}"\}')
+_MAX_STARTS = 64
+
+Bytes: TypeAlias = bytes | bytearray
+
+
+class Head(msgspec.Struct, frozen=True, gc=False):
+    """The fixed members of a line. `ack` is the highest seq known durable when it was written."""
+
+    v: int
+    seq: int
+    ep: int
+    ack: int
+    id: str
+    type: str
+    at: int
+    batch: tuple[int, int] | None = None
+
+
+_decode_head = msgspec.json.Decoder(Head).decode
+
+
+def seed_of(session_id: str) -> int:
+    """The checksum's seed, which makes a line of another session fail."""
+    return crc32(session_id.encode())
+
+
+def check_draft(draft: Draft) -> None:
+    """Raises TooLarge for a line above `MAX_LINE`, ValueError for a draft that is not a caller's to make.
+
+    `facts` and `data` are not parsed: that they are JSON is the caller's promise.
+    """
+    if not ID.fullmatch(draft.id) or not TYPE.fullmatch(draft.type):
+        raise ValueError("draft id or type has characters that are not allowed")
+    if not draft.data or b"\n" in draft.data or b"\n" in draft.facts:
+        raise ValueError("draft data and facts must be JSON on one line")
+    if _DATA in draft.facts:
+        raise ValueError(f"draft facts must not contain {_DATA.decode()}")
+    size = len(draft.data) + len(draft.facts) + _HEAD_BYTES
+    if size > MAX_LINE:
+        raise TooLarge(
+            f"record of {size} bytes is above the limit of {MAX_LINE}",
+            hint="send it in smaller parts",
+            bytes=size,
+            limit=MAX_LINE,
+        )
+
+
+def build_line(head: Head, facts: bytes, data: bytes, seed: int) -> tuple[bytes, bytes, bytes]:
+    """The line in three pieces: before the data, the data itself (not copied), and the end."""
+    batch = "" if head.batch is None else f',"batch":[{head.batch[0]},{head.batch[1]}]'
+    front = (
+        f'{{"v":{head.v},"seq":{head.seq},"ep":{head.ep},"ack":{head.ack},'
+        f'"id":"{head.id}","type":"{head.type}","at":{head.at}{batch}'
+    ).encode()
+    front = b"".join((front, _FACTS, facts, _DATA)) if facts else front + _DATA
+    return front, data, _tail(crc32(data, crc32(front, seed))) + b"\n"
+
+
+def read_line(
+    buffer: Bytes, view: memoryview, start: int, end: int, seed: int
+) -> tuple[Head, bytes, int] | None:
+    """Verify the line in `buffer[start:end]` (no line feed): its head, its facts, where its data begins.
+
+    `view` is a view of `buffer`. None when the checksum or the shape is wrong. The body is neither
+    parsed nor copied; it ends `TAIL_BYTES` before `end`.
+    """
+    body_end = end - TAIL_BYTES
+    if body_end <= start or _tail(crc32(view[start:body_end], seed)) != buffer[body_end:end]:
+        return None
+    cut = buffer.find(_DATA, start, body_end)
+    if cut < 0:
+        return None
+    fixed = buffer.find(_FACTS, start, cut)
+    facts = b""
+    if fixed < 0:
+        fixed = cut
+    else:
+        facts = bytes(view[fixed + len(_FACTS) : cut])
+    try:
+        head = _decode_head(buffer[start:fixed] + b"}")
+    except msgspec.MsgspecError:
+        return None
+    return head, facts, cut + len(_DATA)
+
+
+def verify_data(front: Bytes, data: Bytes, tail: bytes, seed: int) -> bool:
+    """Whether the three pieces of a line (`tail` without its line feed) belong together."""
+    return _tail(crc32(data, crc32(front, seed))) == tail
+
+
+def salvage(buffer: Bytes, view: memoryview, start: int, end: int, seed: int) -> Iterator[tuple[int, int]]:
+    """Whole records inside bytes that are no verified line, as (start, end), in order.
+
+    Finds a record fused to a torn one, or behind a run of NULs (reports F.66). Bounded: only the
+    first `_MAX_STARTS` places that look like the beginning of a record are tried.
+    """
+    after = start
+    starts = (m.start() for m in _START.finditer(buffer, start, end))
+    for _, candidate in zip(range(_MAX_STARTS), starts, strict=False):
+        if candidate < after:
+            continue
+        checked, checksum = candidate, seed
+        for found in _END.finditer(buffer, candidate, end):
+            checksum = crc32(view[checked : found.start()], checksum)
+            checked = found.start()
+            if _tail(checksum) == found.group() and read_line(buffer, view, candidate, found.end(), seed):
+                yield candidate, found.end()
+                after = found.end()
+                break
+
+
+def line_starts(front: Bytes) -> Iterator[int]:
+    """Places in the bytes before a data value where its line may begin, likeliest first."""
+    yield front.rfind(b"\n") + 1
+    yield from (m.start() for m in _START.finditer(front, front.rfind(b"\n") + 1))
+
+
+def _tail(checksum: int) -> bytes:
+    return b',"c":"%08x"}' % checksum

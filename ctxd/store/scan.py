@@ -1,0 +1,207 @@
+"""Reading one segment: which of its lines verify, and which bytes do not (D2).
+
+Reads through a buffer of bounded size instead of mapping the file: a mapped page that cannot be
+read kills the process, and mapped pages count as its memory. Bodies are checksummed where they lie
+and never copied out. Must not know what the other segments say: `recovery` judges.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from ctxd.model.records import Location, Record
+from ctxd.store.files import open_file, read_exactly
+from ctxd.store.frame import MAX_LINE, TAIL_BYTES, Head, line_starts, read_line, salvage, verify_data
+from ctxd.store.layout import segment_name
+
+SEGMENT = "segment"
+"""Type of a segment's first line. It takes no seq of its own: its seq is the one before `base`."""
+LEASE = "lease"
+
+_CHUNK = 4 * 1024 * 1024
+_BACK = 4096
+"""Bytes before a body that are read to find its line's beginning; more when that was too few."""
+
+
+class SegmentData(msgspec.Struct, frozen=True, rename="camel"):
+    """Body of a segment's first line.
+
+    `base`: records of older segments from this seq on are superseded (D3).
+    """
+
+    format: int
+    min_reader: int
+    base: int
+    sid: str
+
+
+class Scan(msgspec.Struct):
+    """What one segment holds, in file order.
+
+    `head` and `opening` belong to its first line, None where that does not verify. `starts` and
+    `acks` run parallel to `records`; `batches` maps positions in `records` to (index, count).
+    `spans` are (offset, length) of bytes that do not verify. `leases` are the bodies of lease records.
+    """
+
+    number: int
+    size: int = 0
+    head: Head | None = None
+    opening: SegmentData | None = None
+    records: list[Record] = []
+    starts: array[int] = msgspec.field(default_factory=lambda: array("Q"))
+    acks: array[int] = msgspec.field(default_factory=lambda: array("Q"))
+    batches: dict[int, tuple[int, int]] = {}
+    spans: list[tuple[int, int]] = []
+    leases: list[bytes] = []
+    max_ack: int = 0
+    max_epoch: int = 0
+
+    def end_of(self, position: int) -> int:
+        """Offset just behind the record's line, line feed left out."""
+        where = self.records[position].location
+        return where.offset + where.length + TAIL_BYTES
+
+
+@contextmanager
+def open_segment(folder: int, session_id: str, number: int) -> Iterator[int]:
+    """A descriptor of the segment, for reading. Raises OSError, StorageFailed."""
+    fd = open_file(segment_name(session_id, number), os.O_RDONLY, dir_fd=folder)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def scan_segment(fd: int, number: int, seed: int, *, offset: int = 0) -> Scan:
+    """Read a segment from `offset` (the beginning of a line) to its end. Raises OSError."""
+    scan = Scan(number)
+    with memoryview(bytearray(_CHUNK)) as first:
+        _read_through(fd, first, offset, _Verifier(scan, seed))
+    return scan
+
+
+def read_data(fd: int, location: Location, seed: int) -> tuple[bytes, bytes, bytes] | None:
+    """The line at the location as (before the data, data, end), or None when it does not verify.
+
+    Raises OSError.
+    """
+    data = read_exactly(fd, location.length, location.offset)
+    tail = read_exactly(fd, TAIL_BYTES, location.offset + location.length)
+    back = min(_BACK, location.offset)
+    before = read_exactly(fd, back, location.offset - back)
+    while b"\n" not in before and back < location.offset:
+        back = min(back * 8, location.offset)
+        before = read_exactly(fd, back, location.offset - back)
+    for start in line_starts(before):
+        front = before[start:]
+        if verify_data(front, data, tail, seed):
+            return front, data, tail
+    return None
+
+
+def _read_through(fd: int, view: memoryview, offset: int, verifier: _Verifier) -> None:
+    """Feed whole lines to the verifier; the buffer grows only for a line that does not fit."""
+    filled = 0
+    while got := os.preadv(fd, [view[filled:]], offset + filled):
+        filled += got
+        used = verifier.take_lines(view, filled, offset)
+        if not used and filled == len(view):
+            if filled < 2 * MAX_LINE:
+                grown = memoryview(bytearray(2 * filled))
+                grown[:filled] = view[:filled]
+                view = grown
+                continue
+            used = filled - MAX_LINE
+            verifier.take_broken(view, 0, used, offset)
+        if used:
+            kept = filled - used
+            view[:kept] = bytes(view[used:filled])
+            offset, filled = offset + used, kept
+    verifier.scan.size = offset + filled
+    if filled:
+        verifier.take_broken(view, 0, filled, offset)
+
+
+class _Verifier:
+    def __init__(self, scan: Scan, seed: int) -> None:
+        self.scan = scan
+        self._seed = seed
+
+    def take_lines(self, view: memoryview, filled: int, offset: int) -> int:
+        """Take every whole line of `view[:filled]`, which lies at `offset`. Returns the bytes used."""
+        buffer = view.obj
+        assert isinstance(buffer, bytearray)
+        find, seed, keep = buffer.find, self._seed, self._keep
+        start = 0
+        while (end := find(b"\n", start, filled)) >= 0:
+            line = read_line(buffer, view, start, end, seed)
+            if line is None:
+                self.take_broken(view, start, end + 1, offset)
+            else:
+                keep(line, view, start, end, offset)
+            start = end + 1
+        return start
+
+    def take_broken(self, view: memoryview, start: int, end: int, offset: int) -> None:
+        """Keep what verifies inside bytes that are no line, and note the rest as a span."""
+        buffer = view.obj
+        assert isinstance(buffer, bytearray)
+        after = start
+        for first, last in salvage(buffer, view, start, end, self._seed):
+            self._note(after + offset, first - after)
+            line = read_line(buffer, view, first, last, self._seed)
+            assert line is not None
+            self._keep(line, view, first, last, offset)
+            after = last
+        if after > start and after == end - 1 and buffer[after:end] == b"\n":
+            after = end
+        self._note(after + offset, end - after)
+
+    def _keep(
+        self, line: tuple[Head, bytes, int], view: memoryview, start: int, end: int, offset: int
+    ) -> None:
+        head, facts, data = line
+        scan = self.scan
+        if head.ack > scan.max_ack:
+            scan.max_ack = head.ack
+        if head.ep > scan.max_epoch:
+            scan.max_epoch = head.ep
+        body_end = end - TAIL_BYTES
+        if head.type == SEGMENT:
+            self._keep_opening(head, bytes(view[data:body_end]), start + offset, end - start)
+            return
+        if head.type == LEASE:
+            scan.leases.append(bytes(view[data:body_end]))
+        if head.batch is not None:
+            scan.batches[len(scan.records)] = head.batch
+        place = Location(scan.number, data + offset, body_end - data)
+        scan.records.append(Record(head.seq, head.ep, head.id, head.type, head.at, facts, place))
+        scan.starts.append(start + offset)
+        scan.acks.append(head.ack)
+
+    def _keep_opening(self, head: Head, data: bytes, offset: int, length: int) -> None:
+        scan = self.scan
+        try:
+            opening = msgspec.json.decode(data, type=SegmentData)
+        except msgspec.MsgspecError:
+            self._note(offset, length)
+            return
+        if scan.head is not None or scan.records:
+            self._note(offset, length)
+            return
+        scan.head, scan.opening = head, opening
+
+    def _note(self, offset: int, length: int) -> None:
+        """Remember unverified bytes; neighbours become one span."""
+        if length <= 0:
+            return
+        spans = self.scan.spans
+        if spans and sum(spans[-1]) == offset:
+            offset, length = spans[-1][0], spans[-1][1] + length
+            spans.pop()
+        spans.append((offset, length))

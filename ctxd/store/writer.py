@@ -1,0 +1,107 @@
+"""The one thread that makes records durable, for all sessions of the daemon (D1).
+
+Owns group commit: whatever was queued while the disk was busy is committed together, one commit per
+log, then every waiting append is answered. The event loop never waits for the disk. Must not know
+how a log commits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from queue import Empty, SimpleQueue
+from typing import Protocol
+
+from ctxd.model.records import Draft, Record
+
+
+class Append:
+    """Drafts on their way to the disk, and what became of them: `records` or `error`."""
+
+    __slots__ = ("_future", "_loop", "drafts", "error", "records")
+
+    def __init__(self, drafts: Sequence[Draft]) -> None:
+        self.drafts = drafts
+        self.records: list[Record] = []
+        self.error: Exception | None = None
+        self._loop = asyncio.get_running_loop()
+        self._future: asyncio.Future[list[Record]] = self._loop.create_future()
+
+    async def wait(self) -> list[Record]:
+        """The records, once durable. Raises the error. Cancelling the wait does not undo the append."""
+        return await self._future
+
+    def answer(self) -> None:
+        """Wake the waiting task, from any thread."""
+        try:
+            self._loop.call_soon_threadsafe(self._resolve)
+        except RuntimeError:
+            # The loop is closed: nobody waits any more.
+            return
+
+    def _resolve(self) -> None:
+        if self._future.done():
+            return
+        if self.error is not None:
+            self._future.set_exception(self.error)
+        else:
+            self._future.set_result(self.records)
+
+
+class Committer(Protocol):
+    """A log, seen from the writer."""
+
+    def commit(self, group: Sequence[Append]) -> None:
+        """Make the group durable in order; set `records` or `error` on each. Raises nothing of its own."""
+        ...
+
+
+class Writer:
+    """The writer thread. One per daemon; `close()` ends it after what was submitted."""
+
+    def __init__(self) -> None:
+        self._queue: SimpleQueue[tuple[Committer, Append] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="ctxd-writer", daemon=True)
+        self._thread.start()
+
+    async def append(self, log: Committer, drafts: Sequence[Draft]) -> list[Record]:
+        """Have the log commit the drafts. Returns their records when they are durable."""
+        append = Append(drafts)
+        self._queue.put((log, append))
+        return await append.wait()
+
+    def close(self) -> None:
+        """Commit what is queued and end the thread. Blocking."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        is_open = True
+        while is_open:
+            entries = [self._queue.get(), *self._drain()]
+            is_open = None not in entries
+            groups: dict[int, tuple[Committer, list[Append]]] = {}
+            for entry in entries:
+                if entry is not None:
+                    groups.setdefault(id(entry[0]), (entry[0], []))[1].append(entry[1])
+            for log, group in groups.values():
+                _commit(log, group)
+
+    def _drain(self) -> list[tuple[Committer, Append] | None]:
+        drained: list[tuple[Committer, Append] | None] = []
+        try:
+            while True:
+                drained.append(self._queue.get_nowait())
+        except Empty:
+            return drained
+
+
+def _commit(log: Committer, group: Sequence[Append]) -> None:
+    try:
+        log.commit(group)
+    except Exception as error:  # noqa: BLE001 - whatever went wrong belongs to those who wait, never to the thread
+        for append in group:
+            append.error = append.error or error
+    for append in group:
+        append.answer()
