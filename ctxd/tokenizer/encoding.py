@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from ctxd.tokenizer import vocabulary
+from ctxd.tokenizer.cache_file import cache_folder
 from ctxd.tokenizer.cuts import pieces
 from ctxd.tokenizer.families import EncodingName
 
@@ -81,7 +82,7 @@ def load(encoding: EncodingName, cache: Path | None = None, *, engine: Engine | 
         except ImportError:
             if engine == "toktok":
                 raise
-    return Counter(encoding, "tiktoken", _load_tiktoken(encoding, cache or vocabulary.cache_folder()))
+    return Counter(encoding, "tiktoken", _load_tiktoken(encoding, cache or cache_folder()))
 
 
 def _load_toktok(encoding: EncodingName) -> Callable[[str], int]:

@@ -12,11 +12,10 @@ import contextlib
 import gzip
 import hashlib
 import importlib.util
-import os
-import tempfile
 from pathlib import Path
 
 from ctxd.model.errors import Corrupt, NotFound
+from ctxd.tokenizer.cache_file import replace
 from ctxd.tokenizer.families import EncodingName
 
 SHA256: dict[EncodingName, str] = {
@@ -30,17 +29,6 @@ FILE_NAME: dict[EncodingName, str] = {
     "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
 }
 """Names of the cache files: sha1 of the address tiktoken would load from (TIKTOKEN_CACHE_DIR)."""
-
-
-def cache_folder() -> Path | None:
-    """`$XDG_CACHE_HOME/ctxd`, else `~/.cache/ctxd`; None where there is no home folder."""
-    root = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if root.is_absolute():
-        return root / "ctxd"
-    try:
-        return Path.home() / ".cache" / "ctxd"
-    except RuntimeError:
-        return None
 
 
 def read(encoding: EncodingName, folder: Path | None) -> bytes:
@@ -58,7 +46,7 @@ def read(encoding: EncodingName, folder: Path | None) -> bytes:
     data = _packaged(encoding)
     if path is not None:
         with contextlib.suppress(OSError):
-            _replace(path, data)
+            replace(path, data)
     return data
 
 
@@ -90,25 +78,3 @@ def _packaged(encoding: EncodingName) -> bytes:
     if not _verified(encoding, data):
         raise Corrupt(f"the vocabulary for {encoding} does not match its digest", hint=hint)
     return data
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Written whole or not at all: temporary file, fsync, rename, fsync of the folder; 0600 in 0700."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    if os.name == "posix":
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)

