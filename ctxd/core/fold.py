@@ -103,9 +103,11 @@ class SessionState:
         self.turns: dict[str, int] = {}
         self.calls: dict[str, list[tuple[str, CallFacts]]] = {}
         self.results: dict[str, list[str]] = {}
+        self.digests: dict[str, tuple[str, str]] = {}
         self.uncounted: set[str] = set()
         self.client_ids: dict[str, tuple[int, tuple[str, ...]]] = {}
-        self.reported: dict[str, int] = {}
+        self.reported_at = 0
+        self.reported: dict[str, tuple[int, RequestReported]] = {}
         self.view: list[Entry] = []
         self.places: dict[str, int] = {}
         self.view_tokens = 0
@@ -115,9 +117,9 @@ class SessionState:
         self.calibration = Calibration()
         self.unseen = 0.0
         self.last_call_at = 0
+        self.provider_calls = 0
         self.summary = SessionSummary()
         self.checkpoints: list[CheckpointCommitted] = []
-        self.last_report: RequestReported | None = None
         self._chain = hashlib.sha256()
 
     def apply(self, event: AnyEvent, at: int) -> None:
@@ -212,12 +214,13 @@ class SessionState:
             self._chain.update(entry.digest())
         if event.client_id:
             # The revision this event gets; `apply` counts it after us.
-            self.client_ids[event.client_id] = (self.revision + 1, tuple(m.id for m in event.messages))
+            self.client_ids[event.client_id] = (self.revision + 1, event.all_ids)
         if event.usage is not None:
             after = self.load
             response = Load(view=after.view - before.view, media=after.media - before.media)
             self._anchor(event.usage, before, response, predicted=0)
             self.last_call_at = at
+            self.provider_calls += 1
 
     def _remember(self, facts: MessageFacts) -> None:
         if facts.user_turn:
@@ -231,6 +234,7 @@ class SessionState:
             self.calls.setdefault(call.call_id, []).append((facts.id, call))
         for result in facts.results:
             self.results.setdefault(result.call_id, []).append(facts.id)
+            self.digests[result.digest] = (facts.id, result.call_id)
 
     def _add(self, entry: Entry) -> None:
         self.view_tokens += entry.tokens
@@ -256,8 +260,9 @@ class SessionState:
     def _report(self, event: RequestReported, at: int) -> None:
         if event.outcome == "ok":
             self.last_call_at = at
-            self.last_report = event
-        self.reported[event.request_id] = self.revision + 1
+            self.provider_calls += 1
+        self.reported_at = self.revision + 1
+        self.reported[event.request_id] = (self.revision + 1, event)
         if event.usage is None or event.load is None or event.outcome != "ok":
             if event.outcome == "ok":
                 self.anchor = None

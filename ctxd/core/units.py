@@ -64,14 +64,3 @@ def _tool_turn(messages: Sequence[MessageFacts], start: int) -> tuple[int, set[s
         waiting -= answered
         end += 1
     return end, waiting
-
-
-def newest_start(messages: Sequence[MessageFacts]) -> int:
-    """Index where the newest unit begins, found from the end (len(messages) when there is none)."""
-    index = len(messages) - 1
-    while index >= 0 and messages[index].results:
-        index -= 1
-    if index < 0:
-        return 0
-    # Results belong to the assistant message before them, if it called at all.
-    return index if messages[index].calls or index == len(messages) - 1 else index + 1

@@ -85,12 +85,14 @@ class Elision(msgspec.Struct, frozen=True, omit_defaults=True):
 class MessagesAppended(Event, frozen=True, tag="messagesAppended"):
     """Messages in order. Bodies event: the record's `data` is `[raw, raw, ...]`, `0` for a blob.
 
-    `client_id` is the host's own id of the call, for idempotent repeats. `elisions` are the results
-    that were too large to be shown whole from the start; they touch these messages only.
+    `client_id` is the host's own id of the call, for idempotent repeats, `all_ids` what the call was
+    answered with; both stand on the last event of a call. `elisions` are the results that were too
+    large to be shown whole from the start; they touch these messages only.
     """
 
     messages: tuple[MessageFacts, ...]
     client_id: str = ""
+    all_ids: tuple[str, ...] = ()
     elisions: tuple[Elision, ...] = ()
     usage: Usage | None = None
 
@@ -118,7 +120,7 @@ class RequestReported(Event, frozen=True, tag="requestReported"):
 
     `load` is what the request carried (None when it is no longer known: then the usage anchors
     nothing), `response` what the answer's messages weigh, `predicted` the tokens that had been
-    projected for the request (0 when nothing was).
+    projected for the request (0 when nothing was), `message_ids` what it was answered with.
     """
 
     request_id: str
@@ -127,6 +129,7 @@ class RequestReported(Event, frozen=True, tag="requestReported"):
     load: Load | None = None
     response: Load | None = None
     predicted: int = 0
+    message_ids: tuple[str, ...] = ()
 
 
 class ViewElided(Event, frozen=True, tag="viewElided"):

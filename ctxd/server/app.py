@@ -13,10 +13,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import NoReturn
 
 from ctxd.model.settings import Settings
-from ctxd.server.calls import Factory, Host
+from ctxd.server.calls import Daemon, Factory, Host
 from ctxd.server.codec import Broken, Inbound, decode, reject
 from ctxd.server.dispatch import Dispatcher
 from ctxd.server.framing import Frame, Oversized, sniff_id
@@ -38,10 +39,24 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 DIALECTS = ("anthropic", "openai-chat")
 
 
+async def build_daemon(settings: Settings, host: Host) -> Daemon:
+    """The daemon behind the real method table. What it imports is imported in a thread."""
+
+    def load() -> Callable[..., Daemon]:
+        for name in ("context", "recall", "sessions", "status", "tokens"):
+            import_module(f"ctxd.server.handlers.{name}")
+        from ctxd.service.registry import Registry
+
+        return Registry
+
+    registry = await asyncio.to_thread(load)
+    return registry(settings, client=host.client)
+
+
 def serve(
     *,
     table: Table = METHODS,
-    factory: Factory | None = None,
+    factory: Factory | None = build_daemon,
     dialects: tuple[str, ...] = DIALECTS,
     summarizers: tuple[str, ...] = (),
     pipes: tuple[int, int] | None = None,

@@ -6,6 +6,7 @@ Nothing dispatches, advertises or documents a method that is not here.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from importlib import import_module
 from typing import Any, Literal
 
 import msgspec
@@ -54,6 +55,16 @@ def advertised(table: Table) -> list[str]:
     return [m.name for m in table.values() if m.direction == "toDaemon" and m.handler is not None]
 
 
+def _handled_by(module: str, name: str) -> Handler:
+    """A handler that is imported when it is first called: `initialize` must not wait for what it needs."""
+
+    async def handle(daemon: Any, params: Any, call: Any) -> Wire | None:
+        found: Handler = getattr(import_module(f"ctxd.server.handlers.{module}"), name)
+        return await found(daemon, params, call)
+
+    return handle
+
+
 _STORE = ("storageFull", "storageFailed", "damaged")
 _READ = ("sessionNotFound", *_STORE)
 _WRITE = (*_READ, "sessionLocked", "readOnly")
@@ -65,6 +76,7 @@ METHODS: Table = tabulate(
             sessions.SessionOpenParams,
             sessions.SessionInfo,
             "Open a session, or create it; become its writer unless another process is.",
+            handler=_handled_by("sessions", "open_session"),
             errors=(*_READ, "unknownDialect", "sessionLocked", "busy"),
         ),
         Method(
@@ -72,6 +84,7 @@ METHODS: Table = tabulate(
             sessions.SessionUpdateParams,
             sessions.SessionInfo,
             "Change model, system prompt or tools.",
+            handler=_handled_by("sessions", "update_session"),
             errors=_WRITE,
         ),
         Method(
@@ -79,6 +92,7 @@ METHODS: Table = tabulate(
             sessions.SessionAppendParams,
             sessions.SessionAppendResult,
             "Append native messages; answered when they are on disk, all or none.",
+            handler=_handled_by("sessions", "append_messages"),
             errors=(*_WRITE, "revisionConflict", "invalidMessages", "tooLarge"),
         ),
         Method(
@@ -86,6 +100,7 @@ METHODS: Table = tabulate(
             sessions.SessionHistoryParams,
             sessions.SessionHistoryResult,
             "Read the history for people, or the model view.",
+            handler=_handled_by("sessions", "read_history"),
             errors=(*_READ, "notFound", "corrupt"),
         ),
         Method(
@@ -93,6 +108,7 @@ METHODS: Table = tabulate(
             sessions.SessionListParams,
             sessions.SessionListResult,
             "List sessions, the most recently updated first.",
+            handler=_handled_by("sessions", "list_sessions"),
             errors=_STORE,
         ),
         Method(
@@ -100,6 +116,7 @@ METHODS: Table = tabulate(
             sessions.SessionCloseParams,
             Empty,
             "Close a session and let go of its lease.",
+            handler=_handled_by("sessions", "close_session"),
             errors=_READ,
         ),
         Method(
@@ -107,6 +124,7 @@ METHODS: Table = tabulate(
             context.ContextPrepareParams,
             context.ContextPrepareResult,
             "Make the next request: elide and compact as needed, and say what was done.",
+            handler=_handled_by("context", "prepare"),
             errors=(*_WRITE, "invalidMessages", "corrupt"),
         ),
         Method(
@@ -114,6 +132,7 @@ METHODS: Table = tabulate(
             context.ContextReportParams,
             context.ContextReportResult,
             "Say how a prepared request went; append its answer, anchor on its usage, recover from overflow.",
+            handler=_handled_by("context", "report"),
             errors=(*_WRITE, "notFound", "invalidMessages"),
         ),
         Method(
@@ -121,6 +140,7 @@ METHODS: Table = tabulate(
             projections.ContextProjectParams,
             projections.Projection,
             "Predict the size of the next request.",
+            handler=_handled_by("context", "project"),
             errors=(*_READ, "invalidMessages"),
         ),
         Method(
@@ -128,6 +148,7 @@ METHODS: Table = tabulate(
             compactions.ContextCompactParams,
             compactions.CompactionReport,
             "Compact the model view now, or plan it.",
+            handler=_handled_by("context", "compact"),
             errors=(*_WRITE, "notFound", "busy", "checkpointFailed", "noSampler", "timeout"),
         ),
         Method(
@@ -135,6 +156,7 @@ METHODS: Table = tabulate(
             context.ContextValidateParams,
             context.ContextValidateResult,
             "Check a message list against the rules of its provider, and repair it.",
+            handler=_handled_by("context", "validate_messages"),
             errors=("unknownDialect",),
         ),
         Method(
@@ -142,6 +164,7 @@ METHODS: Table = tabulate(
             tokens.TokensCountParams,
             tokens.TokensCountResult,
             "Count the tokens of a text or of messages.",
+            handler=_handled_by("tokens", "count"),
             errors=("unknownDialect",),
         ),
         Method(
@@ -149,6 +172,7 @@ METHODS: Table = tabulate(
             recall.RecallFetchParams,
             recall.RecallFetchResult,
             "Fetch a tool output or a message back, byte for byte, page by page.",
+            handler=_handled_by("recall", "fetch"),
             errors=(*_READ, "notFound", "ambiguous", "corrupt", "expired"),
         ),
         Method(
@@ -156,6 +180,7 @@ METHODS: Table = tabulate(
             recall.RecallListParams,
             recall.RecallListResult,
             "List what can be fetched.",
+            handler=_handled_by("recall", "list_outputs"),
             errors=(*_READ, "notFound"),
         ),
         Method(
@@ -163,6 +188,7 @@ METHODS: Table = tabulate(
             status.StatusParams,
             status.StatusResult,
             "How the daemon is.",
+            handler=_handled_by("status", "read"),
         ),
         Method(
             "context/didChange",

@@ -57,7 +57,8 @@ class SessionRow(msgspec.Struct, frozen=True):
 
 
 _COLUMNS = ", ".join(SessionRow.__struct_fields__)
-_PUT = f"insert or replace into session ({_COLUMNS}) values ({', '.join('?' * len(SessionRow.__struct_fields__))})"
+_MARKS = ", ".join("?" * len(SessionRow.__struct_fields__))
+_PUT = f"insert or replace into session ({_COLUMNS}) values ({_MARKS})"
 _SCHEMA = f"""
 create table session ({_COLUMNS}, primary key (session_id, workspace));
 create table fresh (yes integer primary key);

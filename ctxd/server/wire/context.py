@@ -142,6 +142,9 @@ class Violation(Wire):
     rule: str
     index: Count = Field(description="Position in `messages`, 0-based.")
     detail: str = Field(description="What is broken, without content.")
+    mend: Literal["synthesize", "remove", "merge", "refuse"] = Field(
+        description="What ctxd does about it in a request it makes; `refuse`: an append with it is refused."
+    )
 
 
 class Edit(Wire):

@@ -1,0 +1,77 @@
+"""What a compaction kept, lost and can give back, counted from its result and not from its intent."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from ctxd.core.fold import Entry
+from ctxd.model.summary import ExactRecord, Quote
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """`verbatim` of `total` stand word for word in the new view; `reinjected` were put back."""
+
+    total: int
+    verbatim: int
+    reinjected: int = 0
+
+
+class Outputs(msgspec.Struct, frozen=True):
+    """Tool outputs no longer shown whole, and how many of them can be fetched."""
+
+    evicted: int
+    recoverable: int
+
+
+class Files(msgspec.Struct, frozen=True):
+    """Distinct paths named by calls of the view before and after, and those whose outputs are kept."""
+
+    before: int
+    after: int
+    recoverable: int
+
+
+class Audit(msgspec.Struct, frozen=True):
+    """The audit of one compaction (protocol.md, section 3)."""
+
+    constraints: Kept
+    exact_records: Kept
+    tool_outputs: Outputs
+    files_mentioned: Files
+
+
+def audit(
+    before: Sequence[Entry],
+    kept: Collection[str],
+    shown: str,
+    quotes: Sequence[Quote],
+    records: Sequence[ExactRecord],
+    stored: Collection[str],
+) -> Audit:
+    """Audit a replacement.
+
+    `kept` are ids of messages still shown, `shown` the text of all that the new view shows in
+    plain words, `stored` ids of messages whose bytes are in the log.
+    """
+    evicted = [
+        (entry.facts.id, result)
+        for entry in before
+        for result in entry.facts.results
+        if entry.facts.id not in kept or any(e.call_id == result.call_id for e in entry.elided)
+    ]
+    paths = {call.path for entry in before for call in entry.facts.calls if call.path}
+    still = {c.path for entry in before if entry.facts.id in kept for c in entry.facts.calls if c.path}
+    named = {path for path in paths if path in still or path in shown}
+    return Audit(
+        constraints=Kept(len(quotes), sum(1 for q in quotes if _stands(q.text, shown))),
+        exact_records=Kept(len(records), sum(1 for r in records if r.payload in shown)),
+        tool_outputs=Outputs(len(evicted), sum(1 for message_id, _ in evicted if message_id in stored)),
+        files_mentioned=Files(len(paths), len(named), len(paths)),
+    )
+
+
+def _stands(text: str, shown: str) -> bool:
+    """True when every line of `text` is shown; indentation may differ."""
+    return all(line.strip() in shown for line in text.splitlines())

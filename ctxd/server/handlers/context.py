@@ -1,0 +1,145 @@
+"""`context/*`: the call before a request, the call after it, and what stands beside them."""
+
+from __future__ import annotations
+
+from ctxd.dialects import registry as dialects
+from ctxd.dialects.base import BadShape
+from ctxd.model.errors import InvalidParams, NoSampler
+from ctxd.model.messages import Usage
+from ctxd.server.calls import Call
+from ctxd.server.handlers import shapes
+from ctxd.server.handlers.sessions import check_meta
+from ctxd.server.wire import compactions, projections
+from ctxd.server.wire import context as wire
+from ctxd.service import compactor, opening, validate
+from ctxd.service import prepare as preparing
+from ctxd.service import report as reporting
+from ctxd.service.registry import Registry
+from ctxd.service.session import Session
+
+
+async def prepare(
+    registry: Registry, params: wire.ContextPrepareParams, call: Call
+) -> wire.ContextPrepareResult:
+    session = registry.get(params.session_id)
+    pending = params.pending or []
+    made = await preparing.prepare(session, params.phase, pending)
+    projection = shapes.projection(session, made.projection, b"".join(n.raw for n in pending))
+    state = session.state
+    limits = made.projection.limits
+    over = limits is not None and made.projection.decisive > limits.available
+    return wire.ContextPrepareResult(
+        request_id=made.request_id,
+        revision=made.revision,
+        generation=made.generation,
+        messages=list(made.messages),
+        system=state.system.encode("utf-8") if state.system else None,
+        tools=opening.tools_of(state.tools) or None,
+        fingerprint=made.fingerprint,
+        projection=projection,
+        report=wire.PromptReport(
+            phase=made.phase,
+            prompt_replaced=made.replaced,
+            compaction_performed=made.compacted,
+            messages_before=made.messages_before,
+            messages_after=len(state.view),
+            tokens_before=made.before.tokens,
+            tokens_after=made.projection.tokens,
+            generation=made.generation,
+            stages=[
+                wire.Stage(stage=s.stage, reason=s.reason, edits=s.edits, tokens_freed=s.tokens_freed)
+                for s in made.stages
+            ],
+            outcome="overBudget" if over else "ok",
+        ),
+        cache=shapes.cache(made.cache),
+        steering=[],
+    )
+
+
+async def report(
+    registry: Registry, params: wire.ContextReportParams, call: Call
+) -> wire.ContextReportResult:
+    session = registry.get(params.session_id)
+    messages = params.messages or []
+    check_meta(params.meta, len(messages))
+    done = await reporting.report(
+        session,
+        params.request_id,
+        params.outcome,
+        messages,
+        shapes.metas(params.meta, len(messages)),
+        _usage(session, params),
+    )
+    recovery = None
+    if params.outcome == "error":
+        recovery = wire.Recovery(action="fail", reason="the error is the host's to handle")
+    return wire.ContextReportResult(
+        revision=done.revision,
+        message_ids=list(done.message_ids),
+        projection=shapes.projection(session, session.project()),
+        recovery=recovery,
+    )
+
+
+async def project(
+    registry: Registry, params: projections.ContextProjectParams, call: Call
+) -> projections.Projection:
+    session = registry.get(params.session_id)
+    if not session.writable:
+        session.refresh()
+    if session.state.uncounted:
+        async with session.lane:
+            await session.settle()
+    pending = params.pending or []
+    load, size = await preparing.weigh_pending(session, pending)
+    found = session.project(load, size)
+    return shapes.projection(session, found, b"".join(n.raw for n in pending), params.detail)
+
+
+async def compact(
+    registry: Registry, params: compactions.ContextCompactParams, call: Call
+) -> compactions.CompactionReport:
+    session = registry.get(params.session_id)
+    if params.delivery == "inline":
+        raise NoSampler("this build asks no model for summaries", hint="use strategy deterministic")
+    if params.up_to is not None:
+        raise InvalidParams.at("upTo", "partial compaction is not built yet")
+    async with session.lane:
+        await session.settle()
+        done = await compactor.compact(
+            session,
+            trigger=params.trigger,
+            reason="manual" if params.trigger == "manual" else "threshold",
+            requested=params.target_tokens,
+            dry_run=params.dry_run,
+        )
+    made = shapes.compaction(session, done)
+    if params.strategy == "model":
+        made = made.model_copy(update={"failure_reason": made.failure_reason or "noSampler"})
+    return made
+
+
+async def validate_messages(
+    registry: Registry, params: wire.ContextValidateParams, call: Call
+) -> wire.ContextValidateResult:
+    found = validate.check(dialects.get(params.dialect), params.messages, repair=params.repair)
+    return wire.ContextValidateResult(
+        ok=not found.violations,
+        violations=[
+            wire.Violation(rule=v.rule, index=v.index, detail=v.detail, mend=v.mend) for v in found.violations
+        ],
+        repaired=list(found.repaired) if found.repaired is not None else None,
+        edits=[wire.Edit(rule=e.rule, index=e.index, action=e.action, detail=e.detail) for e in found.edits]
+        if found.repaired is not None
+        else None,
+    )
+
+
+def _usage(session: Session, params: wire.ContextReportParams) -> Usage | None:
+    if params.usage is None:
+        return None
+    try:
+        return session.dialect.usage(params.usage)
+    except BadShape as error:
+        raise InvalidParams.at(f"usage.{error.path}" if error.path else "usage", error.message) from error

@@ -1,0 +1,95 @@
+"""`recall/*`."""
+
+from __future__ import annotations
+
+from ctxd.server.calls import Call
+from ctxd.server.wire import recall as wire
+from ctxd.service import recall
+from ctxd.service.registry import Registry
+
+LIST_LIMIT = 500
+"""Entries of a page when the host names no limit."""
+
+
+async def fetch(registry: Registry, params: wire.RecallFetchParams, call: Call) -> wire.RecallFetchResult:
+    session = registry.get(params.session_id)
+    if not session.writable:
+        session.refresh()
+    part = recall.Part(
+        page=params.page,
+        offset=params.offset,
+        length=params.length,
+        start_line=params.start_line,
+        end_line=params.end_line,
+    )
+    found = await recall.fetch(
+        session,
+        registry.shelf,
+        part,
+        tool_call_id=params.tool_call_id,
+        digest=params.digest,
+        message_id=params.message_id,
+        occurrence=params.occurrence,
+    )
+    return wire.RecallFetchResult(
+        content=found.content,
+        encoding="utf-8" if found.encoding == "utf-8" else "base64",
+        page=found.page,
+        pages=found.pages,
+        total_bytes=found.total_bytes,
+        digest=found.digest,
+        tool_name=found.tool_name,
+        redactions=0,
+        next=_next(params, found.next),
+        candidates=[
+            wire.RecallCandidate(
+                occurrence=c.occurrence,
+                message_id=c.message_id,
+                digest=c.digest,
+                bytes=c.bytes,
+                tool_name=c.tool_name,
+            )
+            for c in found.candidates
+        ]
+        or None,
+    )
+
+
+async def list_outputs(
+    registry: Registry, params: wire.RecallListParams, call: Call
+) -> wire.RecallListResult:
+    session = registry.get(params.session_id)
+    if not session.writable:
+        session.refresh()
+    entries, more = recall.listing(session, params.after, params.limit or LIST_LIMIT)
+    return wire.RecallListResult(
+        entries=[
+            wire.RecallEntry(
+                tool_call_id=e.tool_call_id,
+                tool_name=e.tool_name,
+                turn=e.turn,
+                bytes=e.bytes,
+                digest=e.digest,
+                in_context=e.in_context,
+            )
+            for e in entries
+        ],
+        next=more,
+    )
+
+
+def _next(params: wire.RecallFetchParams, part: recall.Part | None) -> wire.RecallNext | None:
+    if part is None:
+        return None
+    return wire.RecallNext(
+        session_id=params.session_id,
+        tool_call_id=params.tool_call_id,
+        digest=params.digest,
+        message_id=params.message_id,
+        occurrence=params.occurrence,
+        page=part.page,
+        offset=part.offset,
+        length=part.length,
+        start_line=part.start_line,
+        end_line=part.end_line,
+    )

@@ -1,0 +1,97 @@
+"""`session/*`."""
+
+from __future__ import annotations
+
+from ctxd.model.errors import InvalidParams
+from ctxd.server.calls import Call
+from ctxd.server.handlers import shapes
+from ctxd.server.wire import sessions as wire
+from ctxd.server.wire.base import Empty
+from ctxd.service import append, history, opening
+from ctxd.service.registry import Registry
+
+HISTORY_LIMIT = 1000
+"""Messages of a page when the host names no limit."""
+
+
+async def open_session(registry: Registry, params: wire.SessionOpenParams, call: Call) -> wire.SessionInfo:
+    session = await registry.open(
+        params.workspace,
+        session_id=params.session_id,
+        mode=params.mode,
+        read_only=params.read_only,
+        dialect=params.dialect,
+        fixed=shapes.fixed(params),
+    )
+    return shapes.session_info(session)
+
+
+async def update_session(
+    registry: Registry, params: wire.SessionUpdateParams, call: Call
+) -> wire.SessionInfo:
+    session = registry.get(params.session_id)
+    async with session.lane:
+        await opening.update(session, shapes.fixed(params))
+    return shapes.session_info(session)
+
+
+async def append_messages(
+    registry: Registry, params: wire.SessionAppendParams, call: Call
+) -> wire.SessionAppendResult:
+    session = registry.get(params.session_id)
+    check_meta(params.meta, len(params.messages))
+    done = await append.append(
+        session,
+        params.messages,
+        shapes.metas(params.meta, len(params.messages)),
+        expected_revision=params.expected_revision,
+        client_id=params.client_id or "",
+    )
+    return wire.SessionAppendResult(
+        revision=done.revision,
+        message_ids=list(done.message_ids),
+        spilled=[
+            wire.Spilled(message_id=mid, tool_call_id=call_id, bytes=size)
+            for mid, call_id, size in done.spilled
+        ],
+        redacted=[],
+        warnings=list(done.warnings),
+        durable=session.log.durable,
+    )
+
+
+async def read_history(
+    registry: Registry, params: wire.SessionHistoryParams, call: Call
+) -> wire.SessionHistoryResult:
+    session = registry.get(params.session_id)
+    lines, more = await history.read(session, params.view, params.after, params.limit or HISTORY_LIMIT)
+    return wire.SessionHistoryResult(
+        messages=[
+            wire.HistoryMessage(
+                message_id=line.message_id,
+                message=line.raw,
+                hidden=line.hidden or None,
+                fidelity=line.fidelity,
+            )
+            for line in lines
+        ],
+        next=more,
+    )
+
+
+async def list_sessions(
+    registry: Registry, params: wire.SessionListParams, call: Call
+) -> wire.SessionListResult:
+    rows = await registry.rows(params.workspace)
+    return wire.SessionListResult(sessions=[shapes.row_info(row) for row in rows])
+
+
+async def close_session(registry: Registry, params: wire.SessionCloseParams, call: Call) -> Empty:
+    await registry.close_session(params.session_id)
+    return Empty()
+
+
+def check_meta(meta: list[wire.MessageMeta | None] | None, count: int) -> None:
+    """Raises InvalidParams when `meta` is not as long as `messages`."""
+    if meta is not None and len(meta) != count:
+        raise InvalidParams.at("meta", f"expected {count} entries, one per message", hint="null for none")

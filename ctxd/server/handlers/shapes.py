@@ -1,0 +1,294 @@
+"""From what the service answers to wire models. The only place where both are known side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from ctxd.core.fingerprint import fingerprint
+from ctxd.core.fold import Entry
+from ctxd.core.projection import Projection
+from ctxd.model import events
+from ctxd.model.records import Span
+from ctxd.model.summary import SessionSummary
+from ctxd.server.wire import compactions, projections, sessions
+from ctxd.server.wire.base import NativeValue
+from ctxd.service.append import Meta
+from ctxd.service.compactor import Compaction, Size
+from ctxd.service.listing import Row
+from ctxd.service.opening import Fixed
+from ctxd.service.prepare import CacheFacts
+from ctxd.service.session import Session
+
+_EMPTY_AUDIT = compactions.Audit(
+    constraints=compactions.ConstraintAudit(total=0, verbatim=0, reinjected=0),
+    exact_records=compactions.RecordAudit(total=0, verbatim=0),
+    artifacts=compactions.ArtifactAudit(total=0, referenced=0, reinjected=0),
+    invariants=compactions.InvariantAudit(total=0, held=0, reinjected=0),
+    tool_outputs=compactions.ToolOutputAudit(evicted=0, recoverable=0),
+    files_mentioned=compactions.FileAudit(before=0, after=0, recoverable=0),
+)
+
+
+def session_info(session: Session) -> sessions.SessionInfo:
+    """A session that is open here."""
+    state = session.state
+    window = session.window()
+    holder = session.log.holder if not session.writable else None
+    return sessions.SessionInfo(
+        session_id=session.session_id,
+        workspace=_uri(state.created.workspace if state.created else ""),
+        dialect=session.dialect.name,
+        model=_model(state.model),
+        window=sessions.Window(value=window.value, source=window.source),
+        revision=state.revision,
+        epoch=state.epoch,
+        generation=state.generation,
+        access="write" if session.writable else "readOnly",
+        holder=sessions.Holder(**{**holder.as_facts(), "client": holder.client or None}) if holder else None,
+        recovered=[_span(session.log.recovered)] if session.log.recovered else None,
+        durable=session.log.durable,
+        created_at=state.created_at,
+        updated_at=state.updated_at,
+    )
+
+
+def row_info(row: Row) -> sessions.SessionInfo:
+    """A session as the index knows it."""
+    return sessions.SessionInfo(
+        session_id=row.session_id,
+        workspace=_uri(row.workspace),
+        dialect=row.dialect,
+        model=_model(row.model),
+        window=sessions.Window(value=row.window, source=row.window_source),
+        revision=row.revision,
+        epoch=row.epoch,
+        generation=row.generation,
+        access=row.access,
+        durable=True,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )
+
+
+def projection(
+    session: Session, found: Projection, pending: bytes = b"", detail: str = "summary"
+) -> projections.Projection:
+    """A projection; `pending` is the JSON text of pending messages."""
+    limits = found.limits
+    options = session.environment.settings.wire
+    return projections.Projection(
+        tokens=found.tokens,
+        low=found.low,
+        high=found.high,
+        source=found.source,
+        estimated_pending_tokens=max(0, found.pending) if found.pending is not None else None,
+        phase=found.phase,
+        window=limits.window if limits else None,
+        reserve=limits.reserve if limits else None,
+        available_for_input=limits.available if limits else None,
+        handoff_threshold=limits.handoff if limits else None,
+        compaction_threshold=limits.compaction if limits else None,
+        floor=found.floor,
+        reachable=found.reachable,
+        bytes=projections.ByteSize(
+            value=found.bytes, limit=options.max_bytes or session.dialect.max_request_bytes
+        ),
+        categories=_categories(session) if detail in ("categories", "items") else None,
+        items=[_item(session, entry) for entry in session.state.view] if detail == "items" else None,
+        fingerprint=fingerprint(session.state, pending),
+        revision=session.state.revision,
+        generation=session.state.generation,
+    )
+
+
+def compaction(session: Session, done: Compaction) -> compactions.CompactionReport:
+    """The report of a compaction."""
+    return compactions.CompactionReport(
+        outcome=done.outcome,
+        strategy=done.strategy,
+        trigger=done.trigger,
+        reason=done.reason,
+        checkpoint_id=done.checkpoint_id or None,
+        before=_size(done.before),
+        after=_size(done.after),
+        target=done.target,
+        floor=done.floor,
+        units=[
+            compactions.UnitReport(
+                message_ids=list(u.message_ids), fidelity=u.fidelity, handle=u.handle or None
+            )
+            for u in done.units
+        ],
+        ledger=_summary(done.summary) if done.summary else None,
+        audit=_audit(done),
+        restored_files=[],
+        pins=sum(1 for entry in session.state.view if entry.facts.pinned),
+        attempts=0,
+        input_reductions=0,
+        failure_reason=done.failure or None,
+        cache=compactions.CacheReport(
+            stable_prefix_messages=0 if done.outcome == "applied" else len(session.state.view),
+            invalidated_at=0 if done.outcome == "applied" else None,
+            reason=done.reason if done.outcome == "applied" else None,
+        ),
+    )
+
+
+def cache(facts: CacheFacts) -> compactions.CacheReport:
+    """What a request does to the provider's cache."""
+    cost = facts.cost
+    return compactions.CacheReport(
+        stable_prefix_messages=facts.stable_prefix,
+        invalidated_at=facts.invalidated_at,
+        reason=facts.reason or None,
+        cost=compactions.CacheCost(
+            write_tokens=max(0, cost.write_tokens),
+            saved_tokens=max(0, cost.saved_tokens),
+            break_even_calls=max(0, cost.break_even_calls),
+        )
+        if cost
+        else None,
+    )
+
+
+def metas(given: Sequence[sessions.MessageMeta | None] | None, count: int) -> list[Meta]:
+    """What the host says of each message; as many as there are messages."""
+    if given is None:
+        return [Meta()] * count
+    return [
+        Meta(
+            id=meta.id or "",
+            kind=meta.kind or "",
+            is_error=meta.is_error,
+            files=tuple((f.path, f.op) for f in meta.files or ()),
+            pin=meta.pin,
+            hidden=meta.hidden,
+            usage=meta.usage,
+        )
+        if meta is not None
+        else Meta()
+        for meta in given
+    ]
+
+
+def fixed(params: sessions.SessionOpenParams | sessions.SessionUpdateParams) -> Fixed:
+    """The fixed part of requests, with its JSON text as it came."""
+    system: NativeValue | None = params.system
+    tools = params.tools
+    return Fixed(
+        model=model(params.model) if params.model else None,
+        system=system.value if system else None,
+        system_raw=system.raw.decode("utf-8") if system else None,
+        tools=tuple(tool.value for tool in tools) if tools is not None else None,
+        tools_raw=("[" + ",".join(t.raw.decode("utf-8") for t in tools) + "]") if tools is not None else None,
+    )
+
+
+def model(given: sessions.Model) -> events.Model:
+    """The model as sessions keep it; zero tokens are unknown tokens."""
+    return events.Model(
+        id=given.id,
+        provider=given.provider,
+        context_window=given.context_window or None,
+        max_output_tokens=given.max_output_tokens or None,
+    )
+
+
+def _model(kept: events.Model) -> sessions.Model | None:
+    if not kept.id:
+        return None
+    return sessions.Model(
+        id=kept.id,
+        provider=kept.provider,
+        context_window=kept.context_window,
+        max_output_tokens=kept.max_output_tokens,
+    )
+
+
+def _uri(path: str) -> str:
+    return Path(path).as_uri() if path.startswith("/") else path
+
+
+def _span(span: Span) -> sessions.RecoveredSpan:
+    return sessions.RecoveredSpan(**msgspec.structs.asdict(span))
+
+
+def _size(size: Size) -> compactions.Size:
+    return compactions.Size(**msgspec.structs.asdict(size))
+
+
+def _categories(session: Session) -> list[projections.Category]:
+    state = session.state
+    found: dict[str, list[int]] = {
+        "system": [state.system_tokens, len(state.system)],
+        "tools": [state.tools_tokens, len(state.tools)],
+    }
+    for entry in state.view:
+        name = entry.facts.inserted or ("toolResults" if entry.facts.results else entry.facts.role)
+        share = found.setdefault(name, [0, 0])
+        share[0] += entry.tokens
+        share[1] += entry.size
+        if entry.media:
+            found.setdefault("media", [0, 0])[0] += entry.media
+    ratio = state.ratio
+    if state.unseen >= 1:
+        found["unseen"] = [round(state.unseen / ratio), 0]
+    return [
+        projections.Category(name=name, tokens=max(0, round(tokens * ratio)), bytes=max(0, size))
+        for name, (tokens, size) in found.items()
+    ]
+
+
+def _item(session: Session, entry: Entry) -> projections.Item:
+    fidelity: sessions.Fidelity = "truncate" if entry.elided else "full"
+    if entry.facts.inserted == "summary":
+        fidelity = "summary"
+    tokens = round(entry.tokens * session.state.ratio) + entry.media
+    return projections.Item(
+        message_id=entry.facts.id, tokens=max(0, tokens), bytes=max(0, entry.size), fidelity=fidelity
+    )
+
+
+def _summary(summary: SessionSummary) -> compactions.SessionSummary:
+    return compactions.SessionSummary(
+        schema_version=1,
+        goal=summary.goal,
+        constraints=[
+            compactions.Quote(text=q.text, message_id=q.message_id, superseded_by=q.superseded_by)
+            for q in summary.constraints
+        ],
+        decisions=[
+            compactions.Decision(
+                at_turn=d.at_turn, summary=d.summary, rationale=d.rationale, stale=d.stale or None
+            )
+            for d in summary.decisions
+        ],
+        mutations=[compactions.Mutation(path=m.path, role=m.role) for m in summary.mutations],
+        evidence=list(summary.evidence),
+        progress_done=list(summary.progress_done),
+        progress_in_progress=list(summary.progress_in_progress),
+        risks=list(summary.risks),
+        next_steps=list(summary.next_steps),
+        exact_records=[
+            compactions.ExactRecord(heading=r.heading, payload=r.payload) for r in summary.exact_records
+        ],
+    )
+
+
+def _audit(done: Compaction) -> compactions.Audit:
+    if done.audit is None:
+        return _EMPTY_AUDIT
+    found = done.audit
+    return _EMPTY_AUDIT.model_copy(
+        update={
+            "constraints": compactions.ConstraintAudit(**msgspec.structs.asdict(found.constraints)),
+            "exact_records": compactions.RecordAudit(
+                total=found.exact_records.total, verbatim=found.exact_records.verbatim
+            ),
+            "tool_outputs": compactions.ToolOutputAudit(**msgspec.structs.asdict(found.tool_outputs)),
+            "files_mentioned": compactions.FileAudit(**msgspec.structs.asdict(found.files_mentioned)),
+        }
+    )

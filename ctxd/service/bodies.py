@@ -1,0 +1,106 @@
+"""Where each message's bytes lie, and the few that are worth keeping in memory.
+
+The log is the only owner of bodies; this is an index into it and a cache bounded in bytes, so a
+long session costs its facts in memory and not its text (reports F.70).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import anyio
+import msgspec
+
+from ctxd.model.errors import Corrupt, NotFound
+from ctxd.model.messages import MessageFacts
+from ctxd.model.records import Location
+from ctxd.store.event_log import SessionLog
+from ctxd.store.ledger import Ledger
+
+CACHE_BYTES = 32 * 1024 * 1024
+BLOB_BYTES = 1024 * 1024
+"""A message larger than this goes to the ledger whole; the log then only names it."""
+
+IN_THREAD_BYTES = 256 * 1024
+"""Reads larger than this leave the event loop."""
+
+
+class Body(msgspec.Struct, frozen=True):
+    """Where the bytes of one message are: a part of a record's data, or a blob of the ledger."""
+
+    location: Location
+    start: int
+    length: int
+    digest: str
+    blob: str
+
+
+class Bodies:
+    """The bytes of a session's messages, by message id."""
+
+    def __init__(self, log: SessionLog, ledger: Ledger) -> None:
+        self._log = log
+        self._ledger = ledger
+        self._index: dict[str, Body] = {}
+        self._cache: OrderedDict[str, bytes] = OrderedDict()
+        self._cached = 0
+
+    def learn(self, location: Location, messages: Sequence[MessageFacts]) -> None:
+        """Take in where a durable record keeps its messages: a JSON array in `messages`' order."""
+        start = 1
+        for facts in messages:
+            length = 1 if facts.blob else facts.bytes
+            self._index[facts.id] = Body(location, start, length, facts.digest, facts.blob)
+            start += length + 1
+
+    def remember(self, message_id: str, raw: bytes) -> None:
+        """Keep bytes that were just written."""
+        self._cache[message_id] = raw
+        self._cached += len(raw)
+        while self._cached > CACHE_BYTES and len(self._cache) > 1:
+            _, dropped = self._cache.popitem(last=False)
+            self._cached -= len(dropped)
+
+    async def read(self, ids: Sequence[str]) -> list[bytes]:
+        """The bytes of messages, in order. Raises NotFound, Corrupt, Expired."""
+        found: dict[str, bytes] = {}
+        missing: list[str] = []
+        for message_id in ids:
+            raw = self._cache.get(message_id)
+            if raw is None:
+                missing.append(message_id)
+            else:
+                self._cache.move_to_end(message_id)
+                found[message_id] = raw
+        if missing:
+            size = sum(self._body(message_id).length for message_id in missing)
+            blobs = any(self._body(message_id).blob for message_id in missing)
+            if size > IN_THREAD_BYTES or blobs:
+                read = await anyio.to_thread.run_sync(self._fetch, missing)
+            else:
+                read = self._fetch(missing)
+            for message_id, raw in zip(missing, read, strict=True):
+                found[message_id] = raw
+                self.remember(message_id, raw)
+        return [found[message_id] for message_id in ids]
+
+    def _body(self, message_id: str) -> Body:
+        body = self._index.get(message_id)
+        if body is None:
+            raise NotFound("no such message", hint="session/history lists message ids")
+        return body
+
+    def _fetch(self, ids: Sequence[str]) -> list[bytes]:
+        return [self._load(self._body(message_id)) for message_id in ids]
+
+    def _load(self, body: Body) -> bytes:
+        if body.blob:
+            return self._ledger.get(body.blob)
+        raw = self._log.read_part(body.location, body.start, body.length)
+        if hashlib.sha256(raw).hexdigest() != body.digest:
+            raise Corrupt(
+                "the stored bytes of a message do not match their digest", digest="sha256:" + body.digest
+            )
+        return raw

@@ -1,0 +1,55 @@
+"""Counters, loaded once in a thread and shared by all sessions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import anyio
+
+from ctxd.core.facts import Weigher
+from ctxd.tokenizer.cache import CountCache
+from ctxd.tokenizer.encoding import Counter, load
+from ctxd.tokenizer.families import EncodingName, Vision
+from ctxd.tokenizer.media import tokens_of
+
+CACHED_FROM = 256
+"""Characters from which a count is worth remembering; shorter texts are counted as fast as looked up."""
+
+
+class Counting:
+    """Owns the loaded encodings. `cache` is the vocabulary folder, None for the platform's."""
+
+    def __init__(self, cache: Path | None = None) -> None:
+        self._cache = cache
+        self._counters: dict[str, Counter] = {}
+        self._counts = CountCache()
+        self._loading: anyio.Lock | None = None
+
+    async def counter(self, encoding: str) -> Counter:
+        """The counter of an encoding; the first call loads it in a thread."""
+        found = self._counters.get(encoding)
+        if found is not None:
+            return found
+        if self._loading is None:
+            self._loading = anyio.Lock()
+        async with self._loading:
+            if encoding not in self._counters:
+                name = cast(EncodingName, encoding)
+                self._counters[encoding] = await anyio.to_thread.run_sync(load, name, self._cache)
+        return self._counters[encoding]
+
+    async def weigher(self, encoding: str, vision: Vision) -> Weigher:
+        """How to weigh text on an encoding and media by a formula. Safe to use in threads."""
+        counter = await self.counter(encoding)
+        counts = self._counts
+
+        def count(text: str) -> int:
+            return counter.count(text) if len(text) < CACHED_FROM else counts.count(counter, text)
+
+        return Weigher(count=count, media=lambda media: tokens_of(media, vision))
+
+    @property
+    def loaded(self) -> list[str]:
+        """Names of the encodings in memory."""
+        return sorted(self._counters)

@@ -1,0 +1,58 @@
+"""What a session takes from outside itself: time, identity, counting, settings.
+
+The only clock and the only randomness of the room are here, so that tests can give their own.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+
+from ctxd.core.facts import Weigher
+from ctxd.model.events import Model
+from ctxd.model.settings import Settings
+from ctxd.service.counting import Counting
+from ctxd.tokenizer.families import Choice, choose
+
+
+def wall_clock() -> int:
+    """Milliseconds since 1970, UTC."""
+    return time.time_ns() // 1_000_000
+
+
+def fresh_id(prefix: str) -> str:
+    """A new id that nothing else has."""
+    return f"{prefix}_{uuid.uuid4().hex[:20]}"
+
+
+class Environment:
+    """Shared by all sessions of a daemon. `settings` changes when the host changes options."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        counting: Counting,
+        *,
+        now: Callable[[], int] = wall_clock,
+        new_id: Callable[[str], str] = fresh_id,
+    ) -> None:
+        self.settings = settings
+        self.counting = counting
+        self.now = now
+        self.new_id = new_id
+        self.counters: dict[str, int] = {}
+
+    def note(self, counter: str, by: int = 1) -> None:
+        """Count something for `ctxd/status`."""
+        self.counters[counter] = self.counters.get(counter, 0) + by
+
+    async def weigher(self, model: Model, encoding: str) -> Weigher:
+        """How to weigh messages for a model in a session's base encoding."""
+        choice = choice_of(model)
+        return await self.counting.weigher(encoding, choice.vision)
+
+
+def choice_of(model: Model) -> Choice:
+    """Encoding, start factor and image formula of a model's family."""
+    return choose(model.id, model.provider)

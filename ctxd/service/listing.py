@@ -1,0 +1,165 @@
+"""The list of sessions: an index that is never the truth, filled from logs where it says nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from ctxd.core.budget import WindowSource
+from ctxd.core.fold import SessionState
+from ctxd.model import events
+from ctxd.model.errors import CtxdError
+from ctxd.model.events import Model
+from ctxd.service.session import Session
+from ctxd.store.event_log import open_log
+from ctxd.store.index import SessionIndex, SessionRow
+from ctxd.store.layout import Layout, find_layouts
+from ctxd.store.writer import Writer
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A session as a list shows it; times in milliseconds."""
+
+    session_id: str
+    workspace: str
+    dialect: str
+    model: Model
+    window: int | None
+    window_source: WindowSource
+    revision: int
+    epoch: int
+    generation: int
+    access: Literal["write", "readOnly"]
+    created_at: int
+    updated_at: int
+    bytes: int
+
+
+def row_of(session: Session) -> Row:
+    """The row of an open session."""
+    window = session.window()
+    return _row(
+        session.session_id,
+        session.state,
+        session.log.health.bytes,
+        window=window.value,
+        source=window.source,
+        access="write" if session.writable else "readOnly",
+    )
+
+
+class Listing:
+    """Rows of the sessions below a state folder. Blocking; call in a thread."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._index = SessionIndex(root / "index.sqlite3")
+        self._writer: Writer | None = None
+
+    def put(self, row: Row) -> None:
+        """Remember a session as it stands."""
+        self._index.put(
+            SessionRow(
+                session_id=row.session_id,
+                workspace=row.workspace,
+                dialect=row.dialect,
+                model_id=row.model.id,
+                created_at=row.created_at,
+                updated_at=row.updated_at,
+                revision=row.revision,
+                bytes=row.bytes,
+                epoch=row.epoch,
+                generation=row.generation,
+                model=msgspec.json.encode(row.model).decode("utf-8"),
+            )
+        )
+
+    def rows(self) -> list[Row]:
+        """Every session that has a log; those the index does not know are read once and remembered."""
+        known = {row.session_id: row for row in self._index.rows()}
+        found: list[Row] = []
+        for layout in find_layouts(self._root):
+            for session_id in layout.session_ids():
+                row = known.get(session_id)
+                if row is not None:
+                    found.append(_from_index(row))
+                elif (read := self._read(layout, session_id)) is not None:
+                    self.put(read)
+                    found.append(read)
+        return found
+
+    def close(self) -> None:
+        self._index.close()
+        if self._writer is not None:
+            self._writer.close()
+
+    def _read(self, layout: Layout, session_id: str) -> Row | None:
+        """Fold a log that the index does not know; None for an unreadable one, which hides no other (D5)."""
+        if self._writer is None:
+            self._writer = Writer()
+        try:
+            log = open_log(layout, session_id, writer=self._writer, mode="read")
+        except CtxdError:
+            return None
+        try:
+            state = SessionState()
+            for record in log.records:
+                if record.type in events.TYPES:
+                    source = record.facts if record.type in events.BODIES else log.read(record.location)
+                    event = events.decode(record.type, source)
+                    if event is not None:
+                        state.apply(event, record.at)
+            return _row(session_id, state, log.health.bytes) if state.created else None
+        except (CtxdError, msgspec.MsgspecError):
+            return None
+        finally:
+            log.close()
+
+
+def _row(
+    session_id: str,
+    state: SessionState,
+    size: int,
+    *,
+    window: int | None = None,
+    source: WindowSource = "unknown",
+    access: Literal["write", "readOnly"] = "write",
+) -> Row:
+    created = state.created
+    known = state.model.context_window
+    return Row(
+        session_id=session_id,
+        workspace=created.workspace if created else "",
+        dialect=created.dialect if created else "",
+        model=state.model,
+        window=window or known,
+        window_source="host" if known else source,
+        revision=state.revision,
+        epoch=state.epoch,
+        generation=state.generation,
+        access=access,
+        created_at=state.created_at,
+        updated_at=state.updated_at,
+        bytes=size,
+    )
+
+
+def _from_index(row: SessionRow) -> Row:
+    model = msgspec.json.decode(row.model, type=Model) if row.model else Model(id=row.model_id)
+    return Row(
+        session_id=row.session_id,
+        workspace=row.workspace,
+        dialect=row.dialect,
+        model=model,
+        window=model.context_window,
+        window_source="host" if model.context_window else "unknown",
+        revision=row.revision,
+        epoch=row.epoch,
+        generation=row.generation,
+        access="write",
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        bytes=row.bytes,
+    )

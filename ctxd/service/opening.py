@@ -1,0 +1,119 @@
+"""What `session/open` and `session/update` say, checked and turned into events."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal, TypeAlias
+from urllib.parse import unquote, urlparse
+
+import msgspec
+
+from ctxd.core.facts import Weigher
+from ctxd.dialects.base import BadShape, Dialect
+from ctxd.model.errors import InvalidParams
+from ctxd.model.events import Model, SessionCreated, SessionUpdated
+from ctxd.service.environment import Environment, choice_of
+from ctxd.service.session import Session, Written
+
+Mode: TypeAlias = Literal["create", "resume", "openOrCreate"]
+
+
+class Fixed(msgspec.Struct, frozen=True):
+    """The fixed part of requests as the host gives it; None means not given.
+
+    `system` is any JSON value of the dialect, `tools` a list of native declarations; both come
+    with their JSON text, which is what is kept and handed back.
+    """
+
+    model: Model | None = None
+    system: Any = None
+    system_raw: str | None = None
+    tools: tuple[dict[str, Any], ...] | None = None
+    tools_raw: str | None = None
+
+
+def workspace_path(uri: str) -> str:
+    """The folder a workspace URI names. Raises InvalidParams for what is no local folder."""
+    if uri.startswith("/"):
+        return uri
+    parsed = urlparse(uri)
+    if parsed.scheme != "file" or parsed.netloc not in ("", "localhost") or not parsed.path.startswith("/"):
+        raise InvalidParams.at(
+            "workspace", "a file URI of a local folder is needed", hint="file:///path/to/folder"
+        )
+    return unquote(parsed.path)
+
+
+async def created(
+    environment: Environment, dialect: Dialect, session_id: str, workspace: str, fixed: Fixed
+) -> SessionCreated:
+    """The first event of a new session. Raises InvalidParams for a system or tools of wrong shape."""
+    model = fixed.model or Model()
+    choice = choice_of(model)
+    weigher = await environment.weigher(model, choice.encoding)
+    return SessionCreated(
+        session_id=session_id,
+        workspace=workspace,
+        dialect=dialect.name,
+        model=model,
+        encoding=choice.encoding,
+        factor=choice.factor,
+        system=fixed.system_raw or "",
+        tools=fixed.tools_raw or "",
+        system_tokens=_weigh_system(dialect, fixed, weigher),
+        tools_tokens=_weigh_tools(dialect, fixed, weigher),
+    )
+
+
+async def update(session: Session, fixed: Fixed) -> bool:
+    """Commit what differs from what the session knows; False when nothing does. The caller holds the lane."""
+    state = session.state
+    weigher = await session.weigher()
+    model = fixed.model if fixed.model is not None and fixed.model != state.model else None
+    system = fixed.system_raw if fixed.system_raw is not None and fixed.system_raw != state.system else None
+    tools = fixed.tools_raw if fixed.tools_raw is not None and fixed.tools_raw != state.tools else None
+    if model is None and system is None and tools is None:
+        return False
+    event = SessionUpdated(
+        model=model,
+        factor=choice_of(model).factor if model is not None else None,
+        system=system,
+        tools=tools,
+        system_tokens=_weigh_system(session.dialect, fixed, weigher) if system is not None else None,
+        tools_tokens=_weigh_tools(session.dialect, fixed, weigher) if tools is not None else None,
+    )
+    await session.commit([Written(event)])
+    return True
+
+
+def _weigh_system(dialect: Dialect, fixed: Fixed, weigher: Weigher) -> int:
+    if fixed.system_raw is None:
+        return 0
+    try:
+        return weigher.count(dialect.check_system(fixed.system))
+    except BadShape as error:
+        raise InvalidParams.at(_path("system", error), error.message) from error
+
+
+def _weigh_tools(dialect: Dialect, fixed: Fixed, weigher: Weigher) -> int:
+    """Tokens of the declarations: their JSON and 8 of framing each (E §1)."""
+    if not fixed.tools:
+        return 0
+    try:
+        return sum(weigher.count(text) + 8 for text in dialect.check_tools(fixed.tools))
+    except BadShape as error:
+        raise InvalidParams.at(_path("tools", error), error.message) from error
+
+
+def _path(field: str, error: BadShape) -> str:
+    return f"{field}.{error.path}" if error.path else field
+
+
+def tools_of(raw: str) -> list[bytes]:
+    """The tools of a session, each as JSON text, byte for byte as they were given."""
+    if not raw:
+        return []
+    try:
+        return [bytes(part) for part in msgspec.json.decode(raw, type=list[msgspec.Raw])]
+    except msgspec.DecodeError:
+        return [json.dumps(tool).encode("ascii") for tool in json.loads(raw)]

@@ -1,0 +1,235 @@
+"""The sessions of a daemon: opened once each, found by id, listed, closed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import msgspec
+
+from ctxd.dialects import registry as dialects
+from ctxd.model import events
+from ctxd.model.errors import CtxdError, InvalidParams, SessionLocked, SessionNotFound
+from ctxd.model.settings import Settings
+from ctxd.service import opening
+from ctxd.service.counting import Counting
+from ctxd.service.environment import Environment
+from ctxd.service.listing import Listing, Row, row_of
+from ctxd.service.opening import Fixed, Mode
+from ctxd.service.recall import Shelf
+from ctxd.service.session import Session, Written
+from ctxd.store.event_log import SessionLog, open_log
+from ctxd.store.layout import Layout, check_session_id, open_layout, state_root
+from ctxd.store.ledger import Ledger
+from ctxd.store.writer import Writer
+
+
+class Registry:
+    """Everything one daemon owns. `client` names the host in leases."""
+
+    def __init__(
+        self, settings: Settings, *, client: str = "", environment: Environment | None = None
+    ) -> None:
+        cache = Path(settings.storage.cache).expanduser() if settings.storage.cache else None
+        self.environment = environment or Environment(settings, Counting(cache))
+        self.client = client
+        self.shelf = Shelf()
+        self.started = self.environment.now()
+        self._sessions: dict[str, Session] = {}
+        self._layouts: dict[str, Layout] = {}
+        self._writer = Writer()
+        self._opening = anyio.Lock()
+        self._listing = Listing(self.root)
+
+    @property
+    def root(self) -> Path:
+        """The state folder."""
+        return state_root(self.environment.settings.storage.root)
+
+    @property
+    def sessions(self) -> list[Session]:
+        return list(self._sessions.values())
+
+    def configure(self, settings: Settings) -> None:
+        """Take new settings; sessions see them at their next call."""
+        self.environment.settings = settings
+
+    def get(self, session_id: str) -> Session:
+        """An open session. Raises SessionNotFound."""
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise SessionNotFound(
+                "no such session is open here", hint="session/open it first", sessionId=session_id
+            )
+        return session
+
+    async def open(
+        self,
+        workspace: str,
+        *,
+        session_id: str | None,
+        mode: Mode,
+        read_only: bool,
+        dialect: str | None,
+        fixed: Fixed,
+    ) -> Session:
+        """Open or create a session; a second opening in this daemon finds the first.
+
+        Raises InvalidParams, UnknownDialect, SessionNotFound and the store's errors. A session that
+        another process writes is opened read-only.
+        """
+        path = opening.workspace_path(workspace)
+        name = session_id or self.environment.new_id("s")
+        check_session_id(name)
+        if dialect is not None:
+            dialects.get(dialect)
+        async with self._opening:
+            layout = await self._layout(path)
+            session = self._sessions.get(name)
+            if session is None:
+                session = await self._open(
+                    layout, path, name, mode, read_only, dialect, fixed, session_id is None
+                )
+                self._sessions[name] = session
+            elif mode == "create":
+                raise _taken()
+        self._agree(session, path, dialect)
+        if session.writable:
+            async with session.lane:
+                await opening.update(session, fixed)
+        await self._index(session)
+        return session
+
+    async def close_session(self, session_id: str) -> None:
+        """Close one session and release its lease. Raises SessionNotFound."""
+        session = self.get(session_id)
+        async with session.lane:
+            await self._index(session)
+            del self._sessions[session_id]
+            await anyio.to_thread.run_sync(session.close)
+
+    async def rows(self, workspace: str | None) -> list[Row]:
+        """Every session known, open or not, the most recently updated first."""
+        path = None if workspace is None else opening.workspace_path(workspace)
+        rows = {row.session_id: row for row in await anyio.to_thread.run_sync(self._listing.rows)}
+        for session in self._sessions.values():
+            rows[session.session_id] = row_of(session)
+        wanted = [row for row in rows.values() if path is None or row.workspace == path]
+        return sorted(wanted, key=lambda row: (-row.updated_at, row.session_id))
+
+    async def close(self) -> None:
+        """Close everything; what was acknowledged is already on disk."""
+        for session in list(self._sessions.values()):
+            async with session.lane:
+                await self._index(session)
+                await anyio.to_thread.run_sync(session.close)
+        self._sessions.clear()
+        await anyio.to_thread.run_sync(self._writer.close)
+        await anyio.to_thread.run_sync(self._listing.close)
+
+    async def _layout(self, path: str) -> Layout:
+        if path not in self._layouts:
+            force = self.environment.settings.storage.force_network
+            self._layouts[path] = await anyio.to_thread.run_sync(
+                lambda: open_layout(self.root, path, force_network=force)
+            )
+        return self._layouts[path]
+
+    async def _open(
+        self,
+        layout: Layout,
+        path: str,
+        name: str,
+        mode: Mode,
+        read_only: bool,
+        dialect: str | None,
+        fixed: Fixed,
+        invented: bool,
+    ) -> Session:
+        exists = not invented and await anyio.to_thread.run_sync(layout.has_session, name)
+        if mode == "create" and exists:
+            raise _taken()
+        if mode == "resume" and not exists:
+            raise SessionNotFound(
+                "no such session in this workspace",
+                hint="session/list names those that exist",
+                sessionId=name,
+            )
+        if not exists and dialect is None:
+            raise InvalidParams.at("dialect", "a new session needs a dialect", hint=", ".join(dialects.NAMES))
+        log = await anyio.to_thread.run_sync(self._open_log, layout, name, read_only, not exists)
+        ledger = Ledger(layout)
+        if any(record.type == "sessionCreated" for record in log.records):
+            return await anyio.to_thread.run_sync(self._resume, log, ledger, name)
+        if dialect is None:
+            raise InvalidParams.at("dialect", "a new session needs a dialect", hint=", ".join(dialects.NAMES))
+        codec = dialects.get(dialect)
+        session = Session(log, ledger, codec, self.environment, name)
+        try:
+            event = await opening.created(self.environment, codec, name, path, fixed)
+            await session.commit([Written(event)])
+        except CtxdError:
+            session.close()
+            raise
+        return session
+
+    def _open_log(self, layout: Layout, name: str, read_only: bool, create: bool) -> SessionLog:
+        """The log for writing, or for reading when asked or when another process writes it."""
+        segment_bytes = self.environment.settings.storage.segment_bytes
+        if not read_only:
+            try:
+                return open_log(
+                    layout,
+                    name,
+                    writer=self._writer,
+                    client=self.client,
+                    create=create,
+                    segment_bytes=segment_bytes,
+                )
+            except SessionLocked:
+                pass
+        return open_log(layout, name, writer=self._writer, client=self.client, mode="read")
+
+    def _resume(self, log: SessionLog, ledger: Ledger, name: str) -> Session:
+        first = next(record for record in log.records if record.type == "sessionCreated")
+        event = events.decode("sessionCreated", log.read(first.location))
+        assert isinstance(event, events.SessionCreated)
+        return Session(log, ledger, dialects.get(event.dialect), self.environment, name)
+
+    def _agree(self, session: Session, path: str, dialect: str | None) -> None:
+        """Raises InvalidParams when the session is of another dialect or workspace than asked for."""
+        if dialect is not None and dialect != session.dialect.name:
+            raise InvalidParams.at("dialect", f"this session speaks {session.dialect.name}")
+        created = session.state.created
+        if created is not None and created.workspace != path:
+            raise InvalidParams.at("workspace", "this session belongs to another workspace")
+
+    async def _index(self, session: Session) -> None:
+        if session.writable:
+            await anyio.to_thread.run_sync(self._listing.put, row_of(session))
+
+
+def _taken() -> InvalidParams:
+    return InvalidParams.at(
+        "sessionId", "a session with this id exists", hint="mode resume or openOrCreate opens it"
+    )
+
+
+class Status(msgspec.Struct, frozen=True):
+    """The daemon as it stands; times in milliseconds."""
+
+    uptime: int
+    sessions: int
+    counters: dict[str, int]
+    root: str
+
+
+def status(registry: Registry) -> Status:
+    """Facts for `ctxd/status`."""
+    environment = registry.environment
+    return Status(
+        uptime=environment.now() - registry.started,
+        sessions=len(registry.sessions),
+        counters=dict(environment.counters),
+        root=str(registry.root),
+    )

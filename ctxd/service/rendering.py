@@ -1,0 +1,133 @@
+"""The model view as bytes to send: elisions applied, provider rules mended, nothing else touched.
+
+Kept up incrementally. Behind the newest message unit nothing can change any more between two
+changes of the view, so only the tail is rendered again (prompt caches live on that).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ctxd.core.fold import Entry, SessionState
+from ctxd.core.units import divide
+from ctxd.dialects.base import Dialect, Edit
+from ctxd.model.messages import Native
+
+_SURROGATE = re.compile(rb"\\u[dD][89abAB]")
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """One message of a request: its JSON, and the id of the view entry it comes from ("" if synthesized)."""
+
+    message_id: str
+    raw: bytes
+
+
+class Rendering:
+    """The rendered view of one session."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._closed: list[Shown] = []
+        self._entries = 0
+        self._generation = -1
+        self._anchor: Mapping[str, Any] = dialect.make("user", "start")
+
+    def stale(self, state: SessionState) -> list[str]:
+        """Ids of the view entries whose bodies `render` needs, oldest first."""
+        self._check(state)
+        return [entry.facts.id for entry in state.view[self._entries :]]
+
+    def render(
+        self, state: SessionState, natives: Sequence[Native], pending: Sequence[Native] = ()
+    ) -> tuple[list[Shown], list[Edit]]:
+        """The whole request. `natives` are the bodies `stale` asked for, `pending` follows the view."""
+        self._check(state)
+        entries = state.view[self._entries :]
+        shown = [self._show(entry, native) for entry, native in zip(entries, natives, strict=True)]
+        ids = [entry.facts.id for entry in entries]
+        cut = _settled(entries)
+        if cut and not pending:
+            closed, _ = self._mend(ids[:cut], shown[:cut])
+            rest, edits = self._mend(ids[cut:], shown[cut:], first=False)
+            self._closed.extend(closed)
+            self._entries += cut
+            return [*self._closed, *rest], edits
+        tail, edits = self._mend([*ids, *("" for _ in pending)], [*shown, *pending])
+        return [*self._closed, *tail], edits
+
+    def _check(self, state: SessionState) -> None:
+        if self._generation != state.generation or self._entries > len(state.view):
+            self._generation = state.generation
+            self._entries = 0
+            self._closed = []
+
+    def _mend(
+        self, ids: Sequence[str], natives: Sequence[Native], *, first: bool | None = None
+    ) -> tuple[list[Shown], list[Edit]]:
+        """Mend a run of messages as part of the whole: it may begin anywhere a unit begins."""
+        leading = self._entries == 0 if first is None else first
+        values: list[Mapping[str, Any]] = [native.value for native in natives]
+        known = {id(native.value): (mid, native.raw) for mid, native in zip(ids, natives, strict=True)}
+        given = values if leading else [self._anchor, *values]
+        mended, edits = self._dialect.mend(given, pending=True)
+        if not leading:
+            mended = mended[1:]
+        shown: list[Shown] = []
+        for value in mended:
+            message_id, raw = known.get(id(value), ("", b""))
+            shown.append(Shown(message_id, raw or encode(value)))
+        return shown, edits
+
+    def _show(self, entry: Entry, native: Native) -> Native:
+        value: Mapping[str, Any] = native.value
+        if entry.elided:
+            value = self._dialect.with_results(value, {e.call_id: e.placeholder for e in entry.elided})
+        if _SURROGATE.search(native.raw):
+            cleaned = _clean(value)
+            if cleaned != value:
+                value = cleaned
+        if value is native.value:
+            return native
+        return Native(raw=encode(value), value=dict(value))
+
+
+def _settled(entries: Sequence[Entry]) -> int:
+    """How many leading entries no later message can change: all before the newest unit.
+
+    A call without a result is mended by what follows it, so its unit stays open until two more follow.
+    """
+    units = divide([entry.facts for entry in entries])
+    if len(units) < 2:
+        return 0
+    if units[-2].open:
+        return units[-2].start
+    if len(units) > 2 and units[-3].open:
+        return units[-3].start
+    return units[-1].start
+
+
+def encode(value: Mapping[str, Any]) -> bytes:
+    """Compact JSON of a native value made here. Lone surrogates were cleaned before."""
+    return _encoder(value)
+
+
+_encoder: Callable[[Any], bytes] = msgspec.json.Encoder().encode
+
+
+def _clean(value: Any) -> Any:
+    """The value with lone surrogates as U+FFFD: models and providers take nothing else."""
+    match value:
+        case str():
+            return _LONE.sub("\ufffd", value)
+        case dict():
+            return {key: _clean(item) for key, item in value.items()}
+        case list():
+            return [_clean(item) for item in value]
+        case _:
+            return value

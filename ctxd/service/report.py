@@ -1,0 +1,82 @@
+"""`context/report`: what the provider answered to a prepared request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from ctxd.model.errors import NotFound
+from ctxd.model.events import Load, RequestReported
+from ctxd.model.messages import Native, Usage
+from ctxd.service.append import Admitted, Meta, admit
+from ctxd.service.session import Prepared, Session, Written
+
+_REQUEST_ID = re.compile(r"r(\d+)\.(\d+)\.([0-9a-f]{16})")
+
+
+class Reported(msgspec.Struct, frozen=True):
+    """The session after the answer."""
+
+    revision: int
+    message_ids: tuple[str, ...]
+
+
+async def report(
+    session: Session,
+    request_id: str,
+    outcome: Literal["ok", "error", "aborted"],
+    natives: Sequence[Native],
+    metas: Sequence[Meta],
+    usage: Usage | None,
+) -> Reported:
+    """Append the answer and learn from its usage, together.
+
+    Repeating a report that was taken appends nothing twice. Raises NotFound for an unknown or
+    older request; then nothing changed.
+    """
+    async with session.lane:
+        state = session.state
+        known = state.reported.get(request_id)
+        if known is not None and known[1].outcome == "ok":
+            return Reported(known[0], known[1].message_ids)
+        prepared = _find(session, request_id)
+        admitted: Admitted | None = None
+        if natives:
+            admitted = await admit(session, natives, metas, count=True)
+        event = RequestReported(
+            request_id=request_id,
+            outcome=outcome,
+            usage=usage,
+            load=prepared.load if prepared and prepared.epoch == state.epoch else None,
+            response=admitted.load if admitted else Load(),
+            predicted=prepared.predicted if prepared else 0,
+            message_ids=admitted.message_ids if admitted else (),
+        )
+        await session.commit([*(admitted.written if admitted else ()), Written(event)])
+        if outcome == "ok":
+            session.prepared = None
+        session.environment.note("reports")
+        return Reported(state.revision, event.message_ids)
+
+
+def _find(session: Session, request_id: str) -> Prepared | None:
+    """The request a report is about; None for one prepared before a restart, when it is still current."""
+    prepared = session.prepared
+    if prepared is not None and prepared.request_id == request_id:
+        return prepared
+    match = _REQUEST_ID.fullmatch(request_id)
+    state = session.state
+    if match is not None and prepared is None and request_id not in state.reported:
+        revision, generation = int(match[1]), int(match[2])
+        if revision <= state.revision and generation == state.generation and revision > state.reported_at:
+            if revision == state.revision:
+                return Prepared(request_id=request_id, load=state.load, predicted=0, epoch=state.epoch)
+            return None
+    raise NotFound(
+        "no such request, or a newer one was prepared or reported since",
+        hint="call context/prepare again",
+        requestId=request_id,
+    )

@@ -1,0 +1,227 @@
+"""One session: its log, its folded state, its lane. The only writer of its events.
+
+Order is the point of this module: an event is on disk before it is applied, and applied before
+anyone is told. Everything that changes a session holds its lane.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+import msgspec
+
+from ctxd.core.budget import Limits, Window, limit, resolve_window
+from ctxd.core.facts import Weigher, weigh
+from ctxd.core.fold import SessionState
+from ctxd.core.projection import Projection, project
+from ctxd.dialects.base import Dialect
+from ctxd.model import events
+from ctxd.model.events import BODIES, AnyEvent, CheckpointCommitted, Load, MessagesAppended, Placed
+from ctxd.model.messages import MessageFacts, Native
+from ctxd.model.records import Draft, Record
+from ctxd.service.bodies import Bodies
+from ctxd.service.environment import Environment
+from ctxd.service.rendering import Rendering, Shown
+from ctxd.store.event_log import SessionLog
+from ctxd.store.ledger import Ledger
+from ctxd.tokenizer.windows import window_of
+
+
+class Written(msgspec.Struct, frozen=True):
+    """An event to commit with the native messages of its body, in the order its facts name them."""
+
+    event: AnyEvent
+    bodies: tuple[bytes, ...] = ()
+    id: str = ""
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """What is known of a prepared request until its report comes."""
+
+    request_id: str
+    load: Load
+    predicted: int
+    epoch: int
+
+
+class Session:
+    """A session that is open in this daemon. `lane` orders everything that writes."""
+
+    def __init__(
+        self, log: SessionLog, ledger: Ledger, dialect: Dialect, environment: Environment, session_id: str
+    ) -> None:
+        self.log = log
+        self.ledger = ledger
+        self.dialect = dialect
+        self.environment = environment
+        self.session_id = session_id
+        self.state = SessionState()
+        self.bodies = Bodies(log, ledger)
+        self.rendering = Rendering(dialect)
+        self.lane = anyio.Lock()
+        self.prepared: Prepared | None = None
+        self.last_shown: list[Shown] | None = None
+        self._attempt: tuple[int, int] | None = None
+        self.unreadable: list[int] = []
+        for record in log.records:
+            self._take(record)
+
+    @property
+    def writable(self) -> bool:
+        return self.log.is_writable
+
+    async def commit(self, written: Sequence[Written]) -> None:
+        """Make events durable together, then apply them. The caller holds the lane.
+
+        Raises SessionLocked, ReadOnly, StorageFull, StorageFailed, Damaged; then nothing was applied.
+        """
+        drafts = [self._draft(item) for item in written]
+        records = await self.log.append(drafts)
+        for item, record in zip(written, records, strict=True):
+            self._apply(item.event, record)
+            for facts, raw in zip(_placed(item.event), item.bodies, strict=True):
+                self.bodies.remember(facts.id, raw)
+
+    def refresh(self) -> None:
+        """Take in what the holder of a read-only session has written since."""
+        for record in self.log.refresh():
+            self._take(record)
+
+    async def natives(self, ids: Sequence[str]) -> list[Native]:
+        """Messages of the transcript or the view, decoded. Large reads are decoded in a thread."""
+        raws = await self.bodies.read(ids)
+        if sum(map(len, raws)) > 1_000_000:
+            return await anyio.to_thread.run_sync(_decode_all, raws)
+        return _decode_all(raws)
+
+    def window(self) -> Window:
+        """The session's context window and where the number comes from."""
+        model = self.state.model
+        known = model.context_window or model.id in self.environment.settings.model.windows
+        catalog = None if known or not model.id else window_of(model.id, model.provider)
+        return resolve_window(model, self.environment.settings.model.windows, catalog)
+
+    def limits(self) -> Limits | None:
+        return limit(self.window(), self.state.model, self.environment.settings.budget)
+
+    async def weigher(self) -> Weigher:
+        """How to weigh text in this session's base encoding."""
+        encoding = self.state.created.encoding if self.state.created else "o200k_base"
+        return await self.environment.weigher(self.state.model, encoding)
+
+    def project(self, pending: Load | None = None, pending_bytes: int = 0) -> Projection:
+        """The projection of the next request. Constant time but for the newest unit."""
+        return project(
+            self.state,
+            self.limits(),
+            pending=pending,
+            pending_bytes=pending_bytes,
+            newest=self._newest_load(),
+        )
+
+    async def settle(self) -> None:
+        """Count what was appended with counting deferred. The caller holds the lane."""
+        waiting = sorted(self.state.uncounted, key=self.state.positions.__getitem__)
+        if not waiting:
+            return
+        weigher = await self.weigher()
+        counts: list[tuple[str, int, tuple[int, ...]]] = []
+        for start in range(0, len(waiting), 512):
+            ids = waiting[start : start + 512]
+            natives = await self.natives(ids)
+            counts += await anyio.to_thread.run_sync(_weigh_all, self.dialect, ids, natives, weigher)
+        counted = events.TokensCounted(counts=tuple(counts))
+        if self.writable:
+            await self.commit([Written(counted)])
+        else:
+            self.state.apply(counted, self.state.updated_at)
+
+    def remember_attempt(self) -> None:
+        """Note that compacting this view gained nothing."""
+        self._attempt = (self.state.generation, self.state.view_tokens)
+
+    def worth_compacting(self) -> bool:
+        """False while the view has hardly grown since compacting it gained nothing (reports B.21, B.26)."""
+        if self._attempt is None or self._attempt[0] != self.state.generation:
+            return True
+        return (self.state.view_tokens - self._attempt[1]) * 20 >= self._attempt[1]
+
+    def close(self) -> None:
+        """Release the lease. Blocking."""
+        self.log.close()
+
+    def _newest_load(self) -> Load:
+        view = self.state.view
+        start = len(view)
+        while start > 0 and view[start - 1].facts.results:
+            start -= 1
+        tail = view[max(0, start - 1) :]
+        return Load(view=sum(e.tokens for e in tail), media=sum(e.media for e in tail))
+
+    def _draft(self, item: Written) -> Draft:
+        event = item.event
+        tag = str(event.__struct_config__.tag)
+        draft_id = item.id or self.environment.new_id("e")
+        if tag not in BODIES:
+            return Draft(id=draft_id, type=tag, data=events.encode(event))
+        facts = _placed(event)
+        parts = [b"0" if f.blob else raw for f, raw in zip(facts, item.bodies, strict=True)]
+        return Draft(id=draft_id, type=tag, data=b"[" + b",".join(parts) + b"]", facts=events.encode(event))
+
+    def _take(self, record: Record) -> None:
+        """Fold a record from disk. What cannot be read is kept in the log and counted, never guessed at."""
+        try:
+            source = record.facts if record.type in BODIES else b""
+            if not source and record.type in events.TYPES:
+                source = self.log.read(record.location)
+            event = events.decode(record.type, source) if source else None
+        except msgspec.MsgspecError:
+            self.unreadable.append(record.seq)
+            return
+        if event is not None:
+            self._apply(event, record)
+
+    def _apply(self, event: AnyEvent, record: Record) -> None:
+        placed = _placed(event)
+        if placed:
+            self.bodies.learn(record.location, placed)
+        self.state.apply(event, record.at)
+
+
+def _placed(event: AnyEvent) -> tuple[MessageFacts, ...]:
+    """Facts of the messages an event carries, in the order of its body."""
+    match event:
+        case MessagesAppended(messages=messages):
+            return messages
+        case CheckpointCommitted(replacement=replacement):
+            return tuple(item.facts for item in replacement if isinstance(item, Placed))
+        case _:
+            return ()
+
+
+def decode(raw: bytes) -> dict[str, Any]:
+    """A stored native message as a value; lone surrogates are allowed."""
+    try:
+        value = msgspec.json.decode(raw)
+    except msgspec.DecodeError:
+        value = json.loads(raw)
+    if not isinstance(value, dict):
+        raise TypeError("a native message is a JSON object")
+    return value
+
+
+def _decode_all(raws: Sequence[bytes]) -> list[Native]:
+    return [Native(raw=raw, value=decode(raw)) for raw in raws]
+
+
+def _weigh_all(
+    dialect: Dialect, ids: Sequence[str], natives: Sequence[Native], weigher: Weigher
+) -> list[tuple[str, int, tuple[int, ...]]]:
+    found: list[tuple[str, int, tuple[int, ...]]] = []
+    for message_id, native in zip(ids, natives, strict=True):
+        tokens, _, sizes = weigh(dialect.view(native.value), weigher)
+        found.append((message_id, tokens, sizes))
+    return found
