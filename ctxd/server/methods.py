@@ -65,6 +65,25 @@ def _handled_by(module: str, name: str) -> Handler:
     return handle
 
 
+def _later(module: Literal["context", "recall", "sessions", "status", "tokens"], name: str) -> Handler:
+    """A handler that is imported when it is first called, so that `initialize` waits for none."""
+
+    async def handle(daemon: Any, params: Any, call: Any) -> Wire | None:
+        from ctxd.server.handlers import context, recall, sessions, status, tokens
+
+        modules = {
+            "context": context,
+            "recall": recall,
+            "sessions": sessions,
+            "status": status,
+            "tokens": tokens,
+        }
+        handler: Handler = getattr(modules[module], name)
+        return await handler(daemon, params, call)
+
+    return handle
+
+
 _STORE = ("storageFull", "storageFailed", "damaged")
 _READ = ("sessionNotFound", *_STORE)
 _WRITE = (*_READ, "sessionLocked", "readOnly")
