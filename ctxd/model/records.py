@@ -22,7 +22,7 @@ class Draft(msgspec.Struct, frozen=True):
     facts: bytes = b""
 
 
-class Location(msgspec.Struct, frozen=True):
+class Location(msgspec.Struct, frozen=True, gc=False):
     """Where the bytes of a record's `data` value lie: segment number, byte offset, length."""
 
     segment: int
@@ -30,7 +30,7 @@ class Location(msgspec.Struct, frozen=True):
     length: int
 
 
-class Record(msgspec.Struct, frozen=True):
+class Record(msgspec.Struct, frozen=True, gc=False):
     """A verified record. `data` is left on disk; `location` says where, `facts` is in memory."""
 
     seq: int
