@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TypeAlias
 from zlib import crc32
 
 import msgspec
@@ -37,8 +36,6 @@ _HEAD_BYTES = 600
 _START = re.compile(rb'\{"v":\d+,"seq":')
 _END = re.compile(rb',"c":"[0-9a-f]{8}"\}')
 _MAX_STARTS = 64
-
-Bytes: TypeAlias = bytes | bytearray
 
 
 class Head(msgspec.Struct, frozen=True, gc=False):
@@ -95,59 +92,55 @@ def build_line(head: Head, facts: bytes, data: bytes, seed: int) -> tuple[bytes,
 
 
 def read_line(
-    buffer: Bytes, view: memoryview, start: int, end: int, seed: int
+    chunk: bytes, view: memoryview, start: int, end: int, seed: int
 ) -> tuple[Head, bytes, int] | None:
-    """Verify the line in `buffer[start:end]` (no line feed): its head, its facts, where its data begins.
+    """Verify the line in `chunk[start:end]` (no line feed): its head, its facts, where its data begins.
 
-    `view` is a view of `buffer`. None when the checksum or the shape is wrong. The body is neither
+    `view` is a view of `chunk`. None when the checksum or the shape is wrong. The body is neither
     parsed nor copied; it ends `TAIL_BYTES` before `end`.
     """
     body_end = end - TAIL_BYTES
-    if body_end <= start or _tail(crc32(view[start:body_end], seed)) != buffer[body_end:end]:
+    if body_end <= start or chunk[body_end:end] != b',"c":"%08x"}' % crc32(view[start:body_end], seed):
         return None
-    cut = buffer.find(_DATA, start, body_end)
+    cut = chunk.find(_DATA, start, body_end)
     if cut < 0:
         return None
-    fixed = buffer.find(_FACTS, start, cut)
-    facts = b""
-    if fixed < 0:
-        fixed = cut
-    else:
-        facts = bytes(view[fixed + len(_FACTS) : cut])
+    fixed = chunk.find(_FACTS, start, cut)
     try:
-        head = _decode_head(buffer[start:fixed] + b"}")
+        if fixed < 0:
+            return _decode_head(chunk[start:cut] + b"}"), b"", cut + len(_DATA)
+        return _decode_head(chunk[start:fixed] + b"}"), chunk[fixed + len(_FACTS) : cut], cut + len(_DATA)
     except msgspec.MsgspecError:
         return None
-    return head, facts, cut + len(_DATA)
 
 
-def verify_data(front: Bytes, data: Bytes, tail: bytes, seed: int) -> bool:
+def verify_data(front: bytes, data: bytes, tail: bytes, seed: int) -> bool:
     """Whether the three pieces of a line (`tail` without its line feed) belong together."""
     return _tail(crc32(data, crc32(front, seed))) == tail
 
 
-def salvage(buffer: Bytes, view: memoryview, start: int, end: int, seed: int) -> Iterator[tuple[int, int]]:
+def salvage(chunk: bytes, view: memoryview, start: int, end: int, seed: int) -> Iterator[tuple[int, int]]:
     """Whole records inside bytes that are no verified line, as (start, end), in order.
 
     Finds a record fused to a torn one, or behind a run of NULs (reports F.66). Bounded: only the
     first `_MAX_STARTS` places that look like the beginning of a record are tried.
     """
     after = start
-    starts = (m.start() for m in _START.finditer(buffer, start, end))
+    starts = (m.start() for m in _START.finditer(chunk, start, end))
     for _, candidate in zip(range(_MAX_STARTS), starts, strict=False):
         if candidate < after:
             continue
         checked, checksum = candidate, seed
-        for found in _END.finditer(buffer, candidate, end):
+        for found in _END.finditer(chunk, candidate, end):
             checksum = crc32(view[checked : found.start()], checksum)
             checked = found.start()
-            if _tail(checksum) == found.group() and read_line(buffer, view, candidate, found.end(), seed):
+            if _tail(checksum) == found.group() and read_line(chunk, view, candidate, found.end(), seed):
                 yield candidate, found.end()
                 after = found.end()
                 break
 
 
-def line_starts(front: Bytes) -> Iterator[int]:
+def line_starts(front: bytes) -> Iterator[int]:
     """Places in the bytes before a data value where its line may begin, likeliest first."""
     yield front.rfind(b"\n") + 1
     yield from (m.start() for m in _START.finditer(front, front.rfind(b"\n") + 1))

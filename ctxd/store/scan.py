@@ -23,7 +23,8 @@ SEGMENT = "segment"
 """Type of a segment's first line. It takes no seq of its own: its seq is the one before `base`."""
 LEASE = "lease"
 
-_CHUNK = 4 * 1024 * 1024
+_OWN = frozenset({SEGMENT, LEASE})
+_CHUNK = 1024 * 1024
 _BACK = 4096
 """Bytes before a body that are read to find its line's beginning; more when that was too few."""
 
@@ -58,8 +59,12 @@ class Scan(msgspec.Struct):
     batches: dict[int, tuple[int, int]] = {}
     spans: list[tuple[int, int]] = []
     leases: list[bytes] = []
-    max_ack: int = 0
     max_epoch: int = 0
+
+    @property
+    def max_ack(self) -> int:
+        """The highest seq that some line here says was durable."""
+        return max(self.head.ack if self.head else 0, max(self.acks, default=0))
 
     def end_of(self, position: int) -> int:
         """Offset just behind the record's line, line feed left out."""
@@ -79,10 +84,24 @@ def open_segment(folder: int, session_id: str, number: int) -> Iterator[int]:
 
 def scan_segment(fd: int, number: int, seed: int, *, offset: int = 0) -> Scan:
     """Read a segment from `offset` (the beginning of a line) to its end. Raises OSError."""
-    scan = Scan(number)
-    with memoryview(bytearray(_CHUNK)) as first:
-        _read_through(fd, first, offset, _Verifier(scan, seed))
-    return scan
+    verifier = _Verifier(number, seed)
+    want = _CHUNK
+    while chunk := os.pread(fd, want, offset):
+        used = verifier.take_lines(chunk, offset)
+        if used:
+            want = _CHUNK
+        elif len(chunk) == want and want < 2 * MAX_LINE:
+            want *= 2
+        elif len(chunk) == want:
+            used = want - MAX_LINE
+            verifier.take_broken(chunk, 0, used, offset)
+        else:
+            # No line feed up to the end, or a short read: what a pause leaves unread comes again.
+            used = len(chunk) if not os.pread(fd, 1, offset + len(chunk)) else 0
+            verifier.take_broken(chunk, 0, used, offset)
+        offset += used
+    verifier.scan.size = offset
+    return verifier.scan
 
 
 def read_data(fd: int, location: Location, seed: int) -> tuple[bytes, bytes, bytes] | None:
@@ -104,84 +123,57 @@ def read_data(fd: int, location: Location, seed: int) -> tuple[bytes, bytes, byt
     return None
 
 
-def _read_through(fd: int, view: memoryview, offset: int, verifier: _Verifier) -> None:
-    """Feed whole lines to the verifier; the buffer grows only for a line that does not fit."""
-    filled = 0
-    while got := os.preadv(fd, [view[filled:]], offset + filled):
-        filled += got
-        used = verifier.take_lines(view, filled, offset)
-        if not used and filled == len(view):
-            if filled < 2 * MAX_LINE:
-                grown = memoryview(bytearray(2 * filled))
-                grown[:filled] = view[:filled]
-                view = grown
-                continue
-            used = filled - MAX_LINE
-            verifier.take_broken(view, 0, used, offset)
-        if used:
-            kept = filled - used
-            view[:kept] = bytes(view[used:filled])
-            offset, filled = offset + used, kept
-    verifier.scan.size = offset + filled
-    if filled:
-        verifier.take_broken(view, 0, filled, offset)
-
-
 class _Verifier:
-    def __init__(self, scan: Scan, seed: int) -> None:
-        self.scan = scan
+    def __init__(self, number: int, seed: int) -> None:
+        self.scan = Scan(number)
         self._seed = seed
 
-    def take_lines(self, view: memoryview, filled: int, offset: int) -> int:
-        """Take every whole line of `view[:filled]`, which lies at `offset`. Returns the bytes used."""
-        buffer = view.obj
-        assert isinstance(buffer, bytearray)
-        find, seed, keep = buffer.find, self._seed, self._keep
+    def take_lines(self, chunk: bytes, offset: int) -> int:
+        """Take every whole line of the chunk, which lies at `offset`. Returns the bytes used."""
+        view, find, seed, keep = memoryview(chunk), chunk.find, self._seed, self._keep
         start = 0
-        while (end := find(b"\n", start, filled)) >= 0:
-            line = read_line(buffer, view, start, end, seed)
+        while (end := find(b"\n", start)) >= 0:
+            line = read_line(chunk, view, start, end, seed)
             if line is None:
-                self.take_broken(view, start, end + 1, offset)
+                self.take_broken(chunk, start, end + 1, offset)
             else:
-                keep(line, view, start, end, offset)
+                keep(line, chunk, start + offset, end + offset, offset)
             start = end + 1
         return start
 
-    def take_broken(self, view: memoryview, start: int, end: int, offset: int) -> None:
+    def take_broken(self, chunk: bytes, start: int, end: int, offset: int) -> None:
         """Keep what verifies inside bytes that are no line, and note the rest as a span."""
-        buffer = view.obj
-        assert isinstance(buffer, bytearray)
+        view = memoryview(chunk)
         after = start
-        for first, last in salvage(buffer, view, start, end, self._seed):
+        for first, last in salvage(chunk, view, start, end, self._seed):
             self._note(after + offset, first - after)
-            line = read_line(buffer, view, first, last, self._seed)
+            line = read_line(chunk, view, first, last, self._seed)
             assert line is not None
-            self._keep(line, view, first, last, offset)
+            self._keep(line, chunk, first + offset, last + offset, offset)
             after = last
-        if after > start and after == end - 1 and buffer[after:end] == b"\n":
+        if after > start and chunk[after:end] == b"\n":
             after = end
         self._note(after + offset, end - after)
 
-    def _keep(
-        self, line: tuple[Head, bytes, int], view: memoryview, start: int, end: int, offset: int
-    ) -> None:
+    def _keep(self, line: tuple[Head, bytes, int], chunk: bytes, start: int, end: int, offset: int) -> None:
+        """Keep a verified line. `start` and `end` are offsets in the segment, `data` in the chunk."""
         head, facts, data = line
         scan = self.scan
-        if head.ack > scan.max_ack:
-            scan.max_ack = head.ack
         if head.ep > scan.max_epoch:
             scan.max_epoch = head.ep
-        body_end = end - TAIL_BYTES
-        if head.type == SEGMENT:
-            self._keep_opening(head, bytes(view[data:body_end]), start + offset, end - start)
-            return
-        if head.type == LEASE:
-            scan.leases.append(bytes(view[data:body_end]))
+        length = end - TAIL_BYTES - offset - data
+        kind = head.type
+        if kind in _OWN:
+            body = chunk[data : data + length]
+            if kind == SEGMENT:
+                self._keep_opening(head, body, start, end - start)
+                return
+            scan.leases.append(body)
         if head.batch is not None:
             scan.batches[len(scan.records)] = head.batch
-        place = Location(scan.number, data + offset, body_end - data)
-        scan.records.append(Record(head.seq, head.ep, head.id, head.type, head.at, facts, place))
-        scan.starts.append(start + offset)
+        place = Location(scan.number, data + offset, length)
+        scan.records.append(Record(head.seq, head.ep, head.id, kind, head.at, facts, place))
+        scan.starts.append(start)
         scan.acks.append(head.ack)
 
     def _keep_opening(self, head: Head, data: bytes, offset: int, length: int) -> None:
