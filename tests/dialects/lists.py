@@ -59,7 +59,8 @@ def lawful_list(draw: st.DrawFn, dialect: str) -> Messages:
             number += len(ids)
             opening = draw(st.sampled_from(["think,", "", "t,", "musing,"]))
             parts.append(f"A({opening}{','.join(ids)})")
-            parts.extend(_answers(dialect, draw(st.permutations(ids)), together=draw(st.booleans())))
+            order: list[str] = draw(st.permutations(ids))
+            parts.extend(_answers(dialect, order, together=draw(st.booleans())))
         parts.append(draw(st.sampled_from(["A", "A(think,t)"])))
     if parts and draw(st.booleans()):
         parts.append(f"U A(think,{number + 1},{number + 2})")

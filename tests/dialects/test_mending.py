@@ -1,0 +1,165 @@
+"""Mending, case by case: a broken list, and the list that is sent instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ctxd.dialects.anthropic_mending import OPENING
+from ctxd.dialects.base import BadShape
+from ctxd.dialects.mending import STUB
+from ctxd.dialects.registry import get
+from tests.dialects.notation import read, write
+
+ANTHROPIC = [
+    ("an older unanswered call gets a stub in front of the user turn", "U A(1) U", "U A(1) U(1?,t)"),
+    ("siblings of a lost result stay", "U A(1,2,3) U(1,3) A", "U A(1,2,3) U(2?,1,3) A"),
+    ("the turn's own messages stay apart", "U A(1,2) U(1) U(x)", "U A(1,2) U(2?,1) U(x)"),
+    ("an orphan goes and its neighbours stay", "U A(1) U(1,9,x) A", "U A(1) U(1,x) A"),
+    ("a message of orphans goes whole", "U U(9) A", "U A"),
+    ("a result before its call is an orphan", "U(1,t) A(1) U(1)", "U A(1) U(1)"),
+    ("of two results the first stays", "U A(1) U(1) U(1!) A", "U A(1) U(1) A"),
+    ("a late result moves to its call", "U A(1) U(x) A U(1)", "U A(1) U(1) U(x) A"),
+    ("a late result beside text moves alone", "U A(1) U(x) A U(1,y)", "U A(1) U(1,x) A U(y)"),
+    ("words said while tools ran come after", "U A(1) U(x) U(1)", "U A(1) U(1) U(x)"),
+    ("words in front of a result come after it", "U A(1,2) U(1) U(x,2)", "U A(1,2) U(2,1) U(x)"),
+    ("two late results for two turns part", "U A(1) U A(2) U A U(1,2)", "U A(1) U(1,t) A(2) U(2,t) A"),
+    ("blank text goes", "U(b,t) A(b,1) U(1) A(b) U", "U A(1) U(1) U"),
+    ("a second call of an id goes", "U A(1,1) U(1) A(1,2) U(2)", "U A(1) U(1) A(2) U(2)"),
+    ("thinking that nothing follows goes", "U A(t,think) U A(think) U", "U A U U"),
+    ("thinking that is followed stays", "U A(think) A(1) U(1)", "U A(think) A(1) U(1)"),
+    ("calls of a user and results of an assistant go", "U(think,t) A(t)", "U A"),
+    ("a system message moves behind its turn", "S U A S U A", "U S A U S A"),
+    ("system messages in a row are joined", "U S S(more) A", "U S(t,more) A"),
+    ("a system message without a user waits", "U A S", "U A"),
+    ("an assistant at the start gets a user before it", "A(1) U(1)", f"U({OPENING}) A(1) U(1)"),
+    ("split calls of one turn are one batch", "U A(1) A(2) U(1,2)", "U A(1) A(2) U(1,2)"),
+    ("nothing stays of nothing", "U(b) A() S(b)", ""),
+]
+
+CHAT = [
+    ("a stub stands directly behind the assistant", "U A(1) U", "U A(1) R(1?) U"),
+    ("a stub before another assistant", "U A(1) A(2) R(2)", "U A(1) R(1?) A(2) R(2)"),
+    ("siblings of a lost result stay", "U A(1,2,3) R(1) R(3) A", "U A(1,2,3) R(2?) R(1) R(3) A"),
+    ("an orphan goes", "U R(9) A", "U A"),
+    ("of two results the first stays", "U A(1) R(1) R(1!) A", "U A(1) R(1) A"),
+    ("a late result moves to its call", "U A(1,2) R(2) U A R(1)", "U A(1,2) R(2) R(1) U A"),
+    ("system words between call and result come after", "U A(1) S R(1)", "U A(1) R(1) S"),
+    ("an id may be used again in a later message", "U A(1) R(1) A(1) R(1!)", "U A(1) R(1) A(1) R(1!)"),
+    ("a late result goes to the nearest call", "U A(1) A(1) U A R(1)", "U A(1) R(1?) A(1) R(1) U A"),
+    ("a second call of an id goes", "U A(1,1,2) R(1) R(2)", "U A(1,2) R(1) R(2)"),
+    ("blank parts go", "S(b) U(b,t) A(b,1) R(1) A(b)", "U A(1) R(1)"),
+    ("system messages stay where they are", "S U S S A S", "S U S S A S"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [("anthropic", b, a) for _, b, a in ANTHROPIC] + [("openai-chat", b, a) for _, b, a in CHAT],
+    ids=[case[0] for case in (*ANTHROPIC, *CHAT)],
+)
+def test_mended(name: str, before: str, after: str) -> None:
+    dialect = get(name)
+    mended, edits = dialect.mend(read(before, name), pending=False)
+    assert write(mended, dialect) == after
+    assert bool(edits) == (before != after)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "pending", "settled"),
+    [
+        ("anthropic", "U A(1,2)", "U A(1,2)", "U A(1,2) U(1?,2?)"),
+        ("anthropic", "U A(1,2) U(1)", "U A(1,2) U(1)", "U A(1,2) U(2?,1)"),
+        ("anthropic", "U A(1,2) U(1,x)", "U A(1,2) U(2?,1,x)", "U A(1,2) U(2?,1,x)"),
+        ("anthropic", "U A(1) U A(2)", "U A(1) U(1?,t) A(2)", "U A(1) U(1?,t) A(2) U(2?)"),
+        ("openai-chat", "U A(1,2) R(2)", "U A(1,2) R(2)", "U A(1,2) R(1?) R(2)"),
+        ("openai-chat", "U A(1) U", "U A(1) R(1?) U", "U A(1) R(1?) U"),
+    ],
+)
+def test_only_the_newest_calls_may_stay_pending(name: str, text: str, pending: str, settled: str) -> None:
+    dialect = get(name)
+    assert write(dialect.mend(read(text, name), pending=True)[0], dialect) == pending
+    assert write(dialect.mend(read(text, name), pending=False)[0], dialect) == settled
+
+
+def test_what_mending_does_not_touch_stays_the_same_object() -> None:
+    messages = read("U A(1) U(1) A(2) U A(3) U(3)", "anthropic")
+    mended, _ = get("anthropic").mend(messages, pending=False)
+    assert [a is b for a, b in zip(mended, messages)] == [True, True, True, True, False, True, True]
+
+
+def test_every_edit_names_its_rule_its_message_and_what_was_done() -> None:
+    _, edits = get("anthropic").mend(read("U(9,t) A(1) U(b) A", "anthropic"), pending=False)
+    assert [(e.rule, e.index, e.action) for e in edits] == [
+        ("emptyContent", 2, "remove"),
+        ("orphanResult", 0, "remove"),
+        ("unansweredCall", 1, "synthesize"),
+    ]
+
+
+def test_the_stub_says_that_the_result_is_lost_and_side_effects_are_uncertain() -> None:
+    mended, _ = get("anthropic").mend(read("U A(1) U", "anthropic"), pending=False)
+    assert mended[2]["content"][0] == {
+        "type": "tool_result",
+        "tool_use_id": "c1",
+        "content": STUB,
+        "is_error": True,
+    }
+    assert "lost" in STUB
+    assert "side effects" in STUB
+
+
+def test_a_stub_turns_a_string_content_into_a_text_block_and_keeps_the_other_members() -> None:
+    messages: list[Any] = [*read("U A(1)", "anthropic"), {"role": "user", "content": "hi", "extra": [1]}]
+    mended, _ = get("anthropic").mend(messages, pending=False)
+    assert mended[2]["content"][1:] == [{"type": "text", "text": "hi"}]
+    assert mended[2]["extra"] == [1]
+
+
+def test_blank_text_inside_a_result_goes_and_the_result_stays() -> None:
+    blank, said = {"type": "text", "text": ""}, {"type": "text", "text": "said", "extra": 1}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": [blank, said], "cache_control": {}}
+    messages: list[Any] = [*read("U A(1)", "anthropic"), {"role": "user", "content": [result]}]
+    mended, edits = get("anthropic").mend(messages, pending=False)
+    assert mended[2]["content"] == [{**result, "content": [said]}]
+    assert [(e.rule, e.index) for e in edits] == [("emptyContent", 2)]
+
+
+def test_a_result_of_blank_text_alone_is_an_empty_string() -> None:
+    messages: list[Any] = [
+        *read("U A(1)", "openai-chat"),
+        {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": ""}]},
+    ]
+    assert get("openai-chat").mend(messages, pending=False)[0][2]["content"] == ""
+
+
+def test_a_member_that_loses_its_last_item_goes_with_it() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+    messages: list[Any] = [
+        {"role": "assistant", "content": [], "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": ""},
+        {"role": "assistant", "content": "done", "tool_calls": []},
+    ]
+    mended, edits = get("openai-chat").mend(messages, pending=False)
+    assert mended[0] == {"role": "assistant", "content": None, "tool_calls": [call]}
+    assert mended[1] is messages[1]
+    assert mended[2] == {"role": "assistant", "content": "done"}
+    assert [e.index for e in edits] == [0, 2]
+
+
+def test_a_legacy_function_call_is_answered_by_a_function_message() -> None:
+    called = {"role": "assistant", "content": None, "function_call": {"name": "now", "arguments": "{}"}}
+    messages: list[Any] = [called, {"role": "user", "content": "well?"}]
+    mended, _ = get("openai-chat").mend(messages, pending=False)
+    assert mended[1] == {"role": "function", "name": "now", "content": STUB}
+
+
+def test_an_unreadable_message_is_named_by_its_place_in_the_list() -> None:
+    messages: list[Any] = [
+        *read("U", "anthropic"),
+        {"role": "user", "content": [{"type": "text", "text": 1}]},
+    ]
+    with pytest.raises(BadShape) as caught:
+        get("anthropic").mend(messages, pending=False)
+    assert caught.value.path == "1.content.0.text"
