@@ -13,7 +13,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from typing import NoReturn
 
 from ctxd.model.settings import Settings
@@ -22,7 +21,7 @@ from ctxd.server.codec import Broken, Inbound, decode, reject
 from ctxd.server.dispatch import Dispatcher
 from ctxd.server.framing import Frame, Oversized, sniff_id
 from ctxd.server.lsp import LspSide
-from ctxd.server.methods import METHODS, Table
+from ctxd.server.methods import METHODS, Table, load_handlers
 from ctxd.server.options import Options
 from ctxd.server.outbound import Outbound
 from ctxd.server.slot import Slot
@@ -43,8 +42,7 @@ async def build_daemon(settings: Settings, host: Host) -> Daemon:
     """The daemon behind the real method table. What it imports is imported in a thread."""
 
     def load() -> Callable[..., Daemon]:
-        for name in ("context", "recall", "sessions", "status", "tokens"):
-            import_module(f"ctxd.server.handlers.{name}")
+        load_handlers()
         from ctxd.service.registry import Registry
 
         return Registry
@@ -69,6 +67,8 @@ def serve(
     dead parent, 128 + n for signal n.
     """
     source, sink = pipes or claim()
+    # Looking for plugins of pydantic reads the metadata of every installed distribution.
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     _set_up_logging(log_level)
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)

@@ -6,13 +6,14 @@ Nothing dispatches, advertises or documents a method that is not here.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from importlib import import_module
 from typing import Any, Literal
 
 import msgspec
 
 from ctxd.server.wire import compactions, context, projections, recall, sessions, status, tokens
 from ctxd.server.wire.base import Empty, Wire
+
+Noun = Literal["context", "recall", "sessions", "status", "tokens"]
 
 Handler = Callable[[Any, Any, Any], Awaitable[Wire | None]]
 """`async def handler(daemon, params, call) -> result`: the app's daemon, the model, a `calls.Call`."""
@@ -55,31 +56,25 @@ def advertised(table: Table) -> list[str]:
     return [m.name for m in table.values() if m.direction == "toDaemon" and m.handler is not None]
 
 
-def _handled_by(module: str, name: str) -> Handler:
+def load_handlers() -> dict[Noun, Any]:
+    """The modules of handlers by noun. Their first import is heavy and belongs in a thread."""
+    from ctxd.server.handlers import context, recall, sessions, status, tokens
+
+    return {
+        "context": context,
+        "recall": recall,
+        "sessions": sessions,
+        "status": status,
+        "tokens": tokens,
+    }
+
+
+def _handled_by(noun: Noun, name: str) -> Handler:
     """A handler that is imported when it is first called: `initialize` must not wait for what it needs."""
 
     async def handle(daemon: Any, params: Any, call: Any) -> Wire | None:
-        found: Handler = getattr(import_module(f"ctxd.server.handlers.{module}"), name)
+        found: Handler = getattr(load_handlers()[noun], name)
         return await found(daemon, params, call)
-
-    return handle
-
-
-def _later(module: Literal["context", "recall", "sessions", "status", "tokens"], name: str) -> Handler:
-    """A handler that is imported when it is first called, so that `initialize` waits for none."""
-
-    async def handle(daemon: Any, params: Any, call: Any) -> Wire | None:
-        from ctxd.server.handlers import context, recall, sessions, status, tokens
-
-        modules = {
-            "context": context,
-            "recall": recall,
-            "sessions": sessions,
-            "status": status,
-            "tokens": tokens,
-        }
-        handler: Handler = getattr(modules[module], name)
-        return await handler(daemon, params, call)
 
     return handle
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
-from ctxd.server.wire.base import Empty, Input, JsonObject, Wire
+from ctxd.server.wire.base import Empty, Input, Wire
 
 TraceValue = Literal["off", "messages", "verbose"]
 
@@ -35,8 +35,8 @@ class InitializeParams(Input):
     root_path: str | None = None
     root_uri: str | None = None
     workspace_folders: list[WorkspaceFolder] | None = None
-    capabilities: JsonObject = Field(default_factory=dict)
-    initialization_options: JsonValue = Field(default=None, description="Options (protocol.md, section 9).")
+    capabilities: dict[str, Any] = Field(default_factory=dict)
+    initialization_options: Any = Field(default=None, description="Options (protocol.md, section 9).")
     trace: TraceValue = "off"
 
 
@@ -62,7 +62,7 @@ class DidChangeWorkspaceFoldersParams(Input):
 class DidChangeConfigurationParams(Input):
     """Parameters of `workspace/didChangeConfiguration`."""
 
-    settings: JsonValue = Field(default=None, description="`{ctxd: Options}`, or Options alone.")
+    settings: Any = Field(default=None, description="`{ctxd: Options}`, or Options alone.")
 
 
 class CancelParams(Input):
