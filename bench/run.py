@@ -6,6 +6,7 @@ usage: python -m bench.run [--json FILE] [NAME...]; ends with 1 when a ratio is 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -32,7 +33,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, default=Path("build/bench.json"), help="where the numbers go")
     arguments = parser.parse_args()
     cache = Path("build/bench-cache").absolute()
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 130)
     ratios: list[Ratio] = []
     for name in arguments.names or BENCHES:
         with console.status(name), workbench(cache) as scratch:
