@@ -20,7 +20,7 @@ ROUNDS = 3
 
 
 def bench(scratch: Workbench) -> Iterator[Ratio]:
-    """From `session/open` in a ready daemon to the first projection, beside `json.loads` of every line of the log."""
+    """From `session/open` in a ready daemon to the first projection, beside `json.loads` of every line."""
     sample = messages(200, result_words=RESULT_WORDS)
     each = len(msgspec.json.encode(sample)) / len(sample)
     with scratch.daemon() as peer:
