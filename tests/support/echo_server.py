@@ -82,8 +82,9 @@ async def echo(_: Daemon, params: EchoParams, __: Call) -> EchoResult:
 
 async def wait(daemon: Daemon, _: Params, call: Call) -> Result:
     """Answers when `open` is called; says that it has begun."""
+    daemon.gate = gate = asyncio.Event()
     call.notify("test/begun", Result())
-    await daemon.gate.wait()
+    await gate.wait()
     return Result(text="opened")
 
 
@@ -215,4 +216,4 @@ TABLE = tabulate(
 )
 
 if __name__ == "__main__":
-    serve(table=TABLE, factory=build)
+    serve(table=TABLE, factory=build, log_level=os.environ.get("CTXD_LOG", "WARNING"))

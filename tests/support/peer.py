@@ -70,25 +70,31 @@ class Peer:
         program: Sequence[str] = ("-m", "ctxd", "serve"),
         environment: Mapping[str, str] | None = None,
         folder: Path | None = None,
+        log: Path | None = None,
     ) -> Peer:
         """Run `python <program> <arguments>`; `environment` is added to this process's own.
 
-        The daemon's stderr goes to the test's.
+        The daemon's stderr goes to the file `log`, else to the test's.
         """
         root = Path(__file__).parents[2]
         path = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH")]))
-        process = subprocess.Popen(
-            [sys.executable, *program, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": path, **(environment or {})},
-            cwd=folder or root,
-        )
+        with contextlib.ExitStack() as stack:
+            process = subprocess.Popen(
+                [sys.executable, *program, *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stack.enter_context(log.open("wb")) if log else None,
+                env={**os.environ, "PYTHONPATH": path, **(environment or {})},
+                cwd=folder or root,
+            )
         return cls(process)
 
-    def answer(self, method: str, respond: Callable[[Message], Any]) -> None:
-        """Answer the daemon's requests for `method` with what `respond(params)` returns."""
-        self._answers[method] = respond
+    def answer(self, method: str, respond: Callable[[Message], Any] | None) -> None:
+        """Answer the daemon's requests for `method` with what `respond(params)` returns; None stops that."""
+        if respond is None:
+            del self._answers[method]
+        else:
+            self._answers[method] = respond
 
     def initialize(
         self,

@@ -43,9 +43,18 @@ class Project:
         return bool(_WORD.fullmatch(name)) and name in self._words
 
     def _has_path(self, name: str) -> bool:
+        """A path from the root, or from anywhere in the package; a module may leave out its suffix."""
+        spelled = name.strip("/")
+        if not spelled:
+            return False
+        package = self.root / "ctxd"
         return any(
-            any(base.glob(name.rstrip("/"))) if name.strip("/") else False
-            for base in (self.root, self.root / "ctxd")
+            any(found)
+            for found in (
+                self.root.glob(spelled),
+                package.rglob(spelled),
+                package.glob(f"{spelled}.py"),
+            )
         )
 
     def _has_option(self, name: str) -> bool:
