@@ -40,9 +40,24 @@ _BROKEN = {
 def any_list(dialect: str) -> st.SearchStrategy[Messages]:
     """Readable messages in any order, lawful or not; odd shapes of content included."""
     messages = st.lists(_BROKEN[dialect], max_size=9).map(lambda parts: read(" ".join(parts), dialect))
-    return st.tuples(messages, st.lists(st.sampled_from(_ODD[dialect]), max_size=2), st.integers(0, 9)).map(
+    odd = st.lists(st.sampled_from(_ODD[dialect]), max_size=2)
+    mixed = st.tuples(messages, odd, st.integers(0, 9)).map(
         lambda drawn: [*drawn[0][: drawn[2]], *drawn[1], *drawn[0][drawn[2] :]]
     )
+    return mixed | _shuffled(dialect)
+
+
+@st.composite
+def _shuffled(draw: st.DrawFn, dialect: str) -> Messages:
+    """A lawful conversation with a few messages moved or lost."""
+    messages = draw(lawful_list(dialect))
+    for _ in range(draw(st.integers(1, 3)) if messages else 0):
+        moved = messages.pop(draw(st.integers(0, len(messages) - 1)))
+        if draw(st.booleans()):
+            messages.insert(draw(st.integers(0, len(messages))), moved)
+        if not messages:
+            break
+    return messages
 
 
 @st.composite
@@ -60,9 +75,10 @@ def lawful_list(draw: st.DrawFn, dialect: str) -> Messages:
             opening = draw(st.sampled_from(["think,", "", "t,", "musing,"]))
             parts.append(f"A({opening}{','.join(ids)})")
             order: list[str] = draw(st.permutations(ids))
-            parts.extend(_answers(dialect, order, together=draw(st.booleans())))
+            together = draw(st.booleans())
+            parts.extend(_answers(dialect, order, together=together))
         parts.append(draw(st.sampled_from(["A", "A(think,t)"])))
-    if parts and draw(st.booleans()):
+    if draw(st.booleans()) and parts:
         parts.append(f"U A(think,{number + 1},{number + 2})")
         if draw(st.booleans()):
             parts.extend(_answers(dialect, [str(number + 2)], together=True))

@@ -23,6 +23,7 @@ ANTHROPIC = [
     ("a late result moves to its call", "U A(1) U(x) A U(1)", "U A(1) U(1) U(x) A"),
     ("a late result beside text moves alone", "U A(1) U(x) A U(1,y)", "U A(1) U(1,x) A U(y)"),
     ("words said while tools ran come after", "U A(1) U(x) U(1)", "U A(1) U(1) U(x)"),
+    ("all of them, in their order", "U A(1,2) U(x) U(2) U(1)", "U A(1,2) U(2) U(1) U(x)"),
     ("words in front of a result come after it", "U A(1,2) U(1) U(x,2)", "U A(1,2) U(2,1) U(x)"),
     ("two late results for two turns part", "U A(1) U A(2) U A U(1,2)", "U A(1) U(1,t) A(2) U(2,t) A"),
     ("blank text goes", "U(b,t) A(b,1) U(1) A(b) U", "U A(1) U(1) U"),

@@ -69,7 +69,11 @@ class Pairing(msgspec.Struct, frozen=True):
 
 
 def pair(messages: Sequence[MessageView], layout: Layout) -> Pairing:
-    """Find every call's results, in time linear in the number of blocks."""
+    """Find every call's results, in time linear in the number of blocks.
+
+    Messages without content are looked through: they are never sent.
+    """
+    carrier: Role = "user" if layout == "turns" else "tool"
     spans = tuple(divide(messages, layout))
     calls: list[Call] = []
     answers: list[Answer] = []
@@ -83,9 +87,9 @@ def pair(messages: Sequence[MessageView], layout: Layout) -> Pairing:
             calls.append(call)
         clean = True
         for index in range(span.end, span.stop):
-            found = list(results_of(messages[index], layout))
+            answering = messages[index].role == carrier
             for block, result in enumerate(messages[index].blocks):
-                if not isinstance(result, ToolResult) or not found:
+                if not answering or not isinstance(result, ToolResult):
                     clean = False
                     continue
                 owner = owners.get(result.call_id, ORPHAN)
@@ -99,7 +103,6 @@ def pair(messages: Sequence[MessageView], layout: Layout) -> Pairing:
                         repeats=_repeats(firsts, owner, result),
                     )
                 )
-            clean = clean and bool(found)
     pending = len(spans) - 1 if spans and clean else -1
     return Pairing(spans, tuple(calls), tuple(answers), pending)
 
@@ -119,12 +122,6 @@ def divide(messages: Sequence[MessageView], layout: Layout) -> Iterator[Span]:
         while index < length and messages[index].role != "assistant":
             index += 1
         yield Span(first, end, index)
-
-
-def results_of(message: MessageView, layout: Layout) -> tuple[ToolResult, ...]:
-    """The results a message may carry there: user messages in turns, tool messages in rows."""
-    carrier: Role = "user" if layout == "turns" else "tool"
-    return message.results if message.role == carrier else ()
 
 
 def _calls(messages: Sequence[MessageView], number: int, span: Span) -> Iterator[Call]:

@@ -20,6 +20,8 @@ CASES: list[tuple[str, str, Broken]] = [
     ("anthropic", "|U| A| A(2) U(2)|", []),
     ("anthropic", "|U| A(1) U A U(1)|", []),
     ("anthropic", "||", []),
+    ("anthropic", "U A(1,1) U A", [(1, "synthesize")]),
+    ("anthropic", "U A(1) U()", []),
     ("openai-chat", "|S| U| A(1) R(1) |A|", []),
     ("openai-chat", "|U| A(1,2,3) R(1) R(2) R(3)|", []),
     ("openai-chat", "|U| A(1,2) R(2)|", []),

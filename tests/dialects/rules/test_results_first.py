@@ -11,6 +11,8 @@ CASES: list[tuple[str, str, Broken]] = [
     ("anthropic", "U A(1) U(x,1)", [(2, "merge")]),
     ("anthropic", "U A(1,2) U(1,x) U(2)", [(3, "merge")]),
     ("anthropic", "U A(1) U(img) U(1)", [(3, "merge")]),
+    ("anthropic", "U A(1) U(1) U(x,1!)", []),
+    ("anthropic", "U A(1) U() U(1)", []),
     ("openai-chat", "U A(1) R(1) U", []),
     ("openai-chat", "U A(1,2) R(1) S R(2)", [(4, "merge")]),
 ]

@@ -13,6 +13,7 @@ CASES: list[tuple[str, str, Broken]] = [
     ("anthropic", "U A(1) U(1,2)", [(2, "refuse")]),
     ("anthropic", "U A(1) U(x) U(1)", []),
     ("anthropic", "U A(1) U(x) A U(1)", [(4, "refuse")]),
+    ("anthropic", "U A(1) U(1) A U(1!)", []),
     ("openai-chat", "U A(1) R(1)", []),
     ("openai-chat", "U R(1) A", [(1, "refuse")]),
     ("openai-chat", "U A(1) U R(1)", []),
