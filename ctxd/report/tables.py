@@ -11,6 +11,7 @@ from rich.table import Table
 from ctxd.report.figures import Accuracy, FileReport, Managed, ReplayReport
 
 _MOST_FAULTS = 10
+_MOST_COMPACTIONS = 5
 
 
 def print_report(console: Console, report: ReplayReport) -> None:
@@ -28,56 +29,52 @@ def _print_file(console: Console, file: FileReport) -> None:
         lines = ", ".join(map(str, note.lines)) + (", ..." if note.count > len(note.lines) else "")
         console.print(f"[dim]import: {note.count} x {note.kind} (line {lines})[/]", highlight=False)
     if file.accuracy is not None:
+        console.print("\nPredicted against reported prompt size, as recorded")
         console.print(_accuracy_table(file.accuracy))
+        if file.format == "claude-code":
+            console.print("[dim]first of an epoch: system prompt and tools are not in the recording[/]")
     _print_faults(console, "wire violations as recorded", file.recorded_violations)
     if file.managed:
+        console.print("\nManaged by ctxd; prompt sizes are simulated from what was sent")
         console.print(_managed_table(file.managed))
+        console.print("[dim]fixed: what a prompt holds beside messages, at most a quarter of the window[/]")
+        console.print("\nTime per call as the host waits, ms: p50 / p95", highlight=False)
         console.print(_calls_table(file.managed))
     for run in file.managed:
         _print_compactions(console, run)
         _print_faults(console, f"wire violations in {run.window:,}", run.violations)
-        _print_faults(console, f"above {run.window:,} unannounced", run.overflows)
+        _print_faults(console, f"silently above {run.window:,}", run.overflows)
         _print_faults(console, f"tool outputs lost in {run.window:,}", run.outputs.lost)
 
 
 def _accuracy_table(accuracy: Accuracy) -> Table:
-    table = Table(title="Predicted against reported prompt size, as recorded", title_justify="left")
-    for name in ("", "requests", "median |error|", "p95 |error|", "inside low..high"):
-        table.add_column(name, justify="right" if name else "left")
-    anchored, baseline, first = accuracy.anchored, accuracy.baseline, accuracy.unanchored
-    table.add_row(
-        "ctxd, usage known", str(anchored.count), *_errors(anchored.median, anchored.p95),
-        f"{accuracy.inside_anchored:.1%}",
-    )  # fmt: skip
-    table.add_row(
-        "last usage + o200k of the rest", str(baseline.count), *_errors(baseline.median, baseline.p95), "-"
+    table = _table("|error|", "requests", "median", "p95", "inside low..high")
+    rows = (
+        ("ctxd, usage known", accuracy.anchored, f"{accuracy.inside_anchored:.1%}"),
+        ("baseline: last usage + o200k", accuracy.baseline, "-"),
+        ("ctxd, first of an epoch", accuracy.unanchored, f"{accuracy.inside_unanchored:.1%}"),
     )
-    table.add_row(
-        "ctxd, first request of an epoch", str(first.count), *_errors(first.median, first.p95),
-        f"{accuracy.inside_unanchored:.1%}",
-    )  # fmt: skip
+    for name, spread, inside in rows:
+        table.add_row(name, str(spread.count), f"{spread.median:.2f} %", f"{spread.p95:.2f} %", inside)
     table.add_section()
     table.add_row("all", str(accuracy.requests), "", "", f"{accuracy.inside:.1%}")
     return table
 
 
 def _managed_table(runs: tuple[Managed, ...]) -> Table:
-    table = Table(title="Managed by ctxd (prompt sizes simulated from what was sent)", title_justify="left")
-    table.add_column("window")
-    for run in runs:
-        table.add_column(f"{run.window:,}", justify="right")
+    table = _table("window", *(f"{run.window:,}" for run in runs))
     rows = {
         "requests": [f"{run.requests:,}" for run in runs],
-        "largest prompt, simulated": [f"{run.largest:,}" for run in runs],
-        "  of it fixed (recorded), median": [_fixed(run) for run in runs],
+        "largest prompt": [f"{run.largest:,}" for run in runs],
+        "  of it fixed (recorded)": [_fixed(run) for run in runs],
         "elisions": [f"{run.elisions:,}" for run in runs],
         "compactions": [str(len(run.compactions)) for run in runs],
         "tool outputs": [f"{run.outputs.outputs:,}" for run in runs],
         "  evicted from the view": [f"{run.outputs.evicted:,}" for run in runs],
-        "  of these back byte for byte": [f"{run.outputs.recovered:,}" for run in runs],
+        "  of these back, all bytes": [f"{run.outputs.recovered:,}" for run in runs],
         "wire violations": [str(len(run.violations)) for run in runs],
-        "above the window, announced": [str(run.over_budget) for run in runs],
-        "above the window, unannounced": [str(len(run.overflows)) for run in runs],
+        "above window, announced": [str(run.over_budget) for run in runs],
+        "above window, silently": [str(len(run.overflows)) for run in runs],
     }
     for name, cells in rows.items():
         table.add_row(name, *cells)
@@ -85,15 +82,12 @@ def _managed_table(runs: tuple[Managed, ...]) -> Table:
     if stages:
         table.add_section()
     for stage in stages:
-        table.add_row(f"prepare: {stage}", *(f"{run.stages.get(stage, 0):,}" for run in runs))
+        table.add_row(f"by {stage}", *(f"{run.stages.get(stage, 0):,}" for run in runs))
     return table
 
 
 def _calls_table(runs: tuple[Managed, ...]) -> Table:
-    table = Table(title="Time per call as the host waits, ms (p50 / p95)", title_justify="left")
-    table.add_column("method")
-    for run in runs:
-        table.add_column(f"{run.window:,}", justify="right")
+    table = _table("method", *(f"{run.window:,}" for run in runs))
     for method in sorted({method for run in runs for method in run.calls}):
         cells = []
         for run in runs:
@@ -103,15 +97,23 @@ def _calls_table(runs: tuple[Managed, ...]) -> Table:
     return table
 
 
+def _table(first: str, *others: str) -> Table:
+    table = Table()
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        table.add_column(name, justify="right")
+    return table
+
+
 def _print_compactions(console: Console, run: Managed) -> None:
-    for compaction in run.compactions[:_MOST_FAULTS]:
+    for compaction in run.compactions[:_MOST_COMPACTIONS]:
         console.print(
             f"compaction in {run.window:,} before request {compaction.request + 1}: "
             f"{compaction.before:,} -> {compaction.after:,} tokens",
             highlight=False,
         )
-    if len(run.compactions) > _MOST_FAULTS:
-        console.print(f"... and {len(run.compactions) - _MOST_FAULTS} more compactions in {run.window:,}")
+    if (rest := len(run.compactions) - _MOST_COMPACTIONS) > 0:
+        console.print(f"... and {rest} more in {run.window:,}", highlight=False)
 
 
 def _print_faults(console: Console, title: str, faults: tuple[str, ...]) -> None:
@@ -122,12 +124,10 @@ def _print_faults(console: Console, title: str, faults: tuple[str, ...]) -> None
         console.print(f"  {fault}", markup=False, highlight=False)
 
 
-def _errors(median: float, p95: float) -> tuple[str, str]:
-    return f"{median:.2f} %", f"{p95:.2f} %"
-
-
 def _fixed(run: Managed) -> str:
     """Fixed part as simulated, and as recorded, of the middle session."""
+    if not run.simulations:
+        return "-"
     ranked = sorted(run.simulations, key=lambda simulation: simulation.fixed_recorded)
     middle = ranked[len(ranked) // 2]
     return f"{middle.fixed:,} ({middle.fixed_recorded:,})"

@@ -79,7 +79,7 @@ def test_a_clean_replay_shows_every_figure() -> None:
         "15,000 (42,404)",
         "48,000 -> 21,000 tokens",
         "1.2 / 9.5",
-        "prepare: elision: stale",
+        "by elision: stale",
     ):
         assert expected in shown
     assert shown.rstrip().endswith("\nclean")
