@@ -36,7 +36,8 @@ class Rule(Protocol):
     def cut_points(self, messages: Sequence[MessageView]) -> set[int]:
         """Indices `i` in 0..len where the list may be cut between `i-1` and `i` and both sides stay lawful.
 
-        0 and len are always offered.
+        0 and len are always offered. Whoever keeps the second side puts a user message before it (a summary,
+        the task); a list may be cut where all rules of its dialect offer it.
         """
         ...
 
@@ -113,6 +114,7 @@ class Dialect(Protocol):
         Only synthesized parts are added (a stub result for an older unanswered call) and unsendable
         ones left out (orphan results, empty blocks). Untouched messages are the same objects.
         With `pending`, unanswered calls of the newest assistant message are left alone when nothing
-        follows them but results; otherwise they are stubbed too.
+        follows them but results; otherwise they are stubbed too. What is returned breaks none of the
+        rules. Raises BadShape for an unreadable message, its path led by the message's index.
         """
         ...

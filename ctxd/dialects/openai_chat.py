@@ -159,13 +159,12 @@ class OpenAIChat:
         return mending.mend(self, self._steps, messages, pending=pending)
 
     def without(self, message: Mapping[str, Any], blocks: frozenset[int]) -> dict[str, Any] | None:
-        """The message without these parts; None when nothing but reasoning would be left.
+        """The message without these parts; None when none would be left.
 
         A list that loses its last item goes with it: `content` becomes null, other members are deleted.
         """
         parts = read_parts(message)
-        kept = [part for index, part in enumerate(parts) if index not in blocks]
-        if all(part.member.startswith("reasoning") for part in kept):
+        if len(blocks) == len(parts):
             return None
         edited = dict(message)
         for member in dict.fromkeys(parts[index].member for index in blocks):

@@ -90,6 +90,14 @@ def test_what_mending_does_not_touch_stays_the_same_object() -> None:
     assert [a is b for a, b in zip(mended, messages)] == [True, True, True, True, False, True, True]
 
 
+def test_what_follows_a_stub_or_is_only_moved_stays_the_same_object() -> None:
+    chat = read("U A(1) U(x)", "openai-chat")
+    assert get("openai-chat").mend(chat, pending=False)[0][3] is chat[2]
+    native = read("U A(1) S U(x) U(1)", "anthropic")
+    mended, _ = get("anthropic").mend(native, pending=False)
+    assert [id(message) for message in mended] == [id(native[index]) for index in (0, 1, 4, 3, 2)]
+
+
 def test_every_edit_names_its_rule_its_message_and_what_was_done() -> None:
     _, edits = get("anthropic").mend(read("U(9,t) A(1) U(b) A", "anthropic"), pending=False)
     assert [(e.rule, e.index, e.action) for e in edits] == [
