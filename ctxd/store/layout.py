@@ -53,15 +53,17 @@ class Layout(msgspec.Struct, frozen=True):
         return self.sessions / session_id
 
     def has_session(self, session_id: str) -> bool:
-        """Whether the session has a log, readable or not."""
+        """Whether the session has a log, readable or not. Raises StorageFailed, InvalidParams."""
         folder = self.session_folder(session_id)
-        return folder.is_dir() and bool(segment_numbers(names_in(folder), session_id))
+        with storage_errors("look for the session"):
+            return folder.is_dir() and bool(segment_numbers(names_in(folder), session_id))
 
     def session_ids(self) -> list[str]:
-        """The sessions that have a log, sorted: what an index must not miss."""
-        if not self.sessions.is_dir():
-            return []
-        names = [name for name in names_in(self.sessions) if SESSION_ID.fullmatch(name)]
+        """The sessions that have a log, sorted: what an index must not miss. Raises StorageFailed."""
+        with storage_errors("list the sessions"):
+            if not self.sessions.is_dir():
+                return []
+            names = [name for name in names_in(self.sessions) if SESSION_ID.fullmatch(name)]
         return [name for name in names if self.has_session(name)]
 
 
@@ -99,10 +101,10 @@ def open_layout(root: Path, workspace: str, *, force_network: bool = False) -> L
 
 
 def find_layouts(root: Path) -> list[Layout]:
-    """Every workspace's layout below the state folder, sorted by name."""
-    if not root.is_dir():
-        return []
-    return [Layout(p) for p in sorted(root.iterdir()) if (p / "sessions").is_dir() and not p.is_symlink()]
+    """Every workspace's layout below the state folder, sorted by name. Raises StorageFailed."""
+    with storage_errors("list the workspaces"):
+        folders = [root / name for name in names_in(root)] if root.is_dir() else []
+        return [Layout(p) for p in folders if (p / "sessions").is_dir() and not p.is_symlink()]
 
 
 def workspace_name(workspace: str) -> str:

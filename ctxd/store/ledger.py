@@ -45,8 +45,12 @@ class Ledger:
         with storage_errors("open the ledger"):
             self._objects = open_folder(layout.objects)
         self._synced: set[str] = set()
-        with storage_errors("sweep the ledger"):
-            _sweep(self._objects)
+        try:
+            with storage_errors("sweep the ledger"):
+                _sweep(self._objects)
+        except BaseException:
+            self.close()
+            raise
 
     def put(self, data: bytes) -> str:
         """Keep the bytes; returns their digest `sha256:<hex>` once they are durable.

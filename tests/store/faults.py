@@ -62,6 +62,8 @@ class Faults:
                 made = real(*args, **kwargs)
                 if name == "open":
                     os.close(made)
+                elif name == "scandir":
+                    made.close()
             raise OSError(self._error, os.strerror(self._error))
 
         return call
