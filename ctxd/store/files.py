@@ -96,10 +96,10 @@ def open_folder(path: str | Path, *, dir_fd: int | None = None, create: bool = F
         with contextlib.suppress(FileExistsError):
             os.mkdir(path, FOLDER_MODE, dir_fd=dir_fd)
             made = True
+    if made:
+        os.chmod(path, FOLDER_MODE, dir_fd=dir_fd)
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=dir_fd)
     try:
-        if made:
-            os.fchmod(fd, FOLDER_MODE)
         _refuse_foreign(os.fstat(fd), Path(path).name)
         if create:
             # Even when it was there: whoever made it may have died before its name was durable.

@@ -22,6 +22,7 @@ CALLS = (
     "mkdir",
     "unlink",
     "fchmod",
+    "chmod",
     "ftruncate",
     "pread",
     "scandir",
