@@ -77,16 +77,20 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        is_open = True
-        while is_open:
-            entries = [self._queue.get(), *self._drain()]
-            is_open = None not in entries
-            groups: dict[int, tuple[Committer, list[Append]]] = {}
-            for entry in entries:
-                if entry is not None:
-                    groups.setdefault(id(entry[0]), (entry[0], []))[1].append(entry[1])
-            for log, group in groups.values():
-                _commit(log, group)
+        while self._commit_round():
+            # Nothing of a round may live on here: its bodies would stay in memory until the next one.
+            pass
+
+    def _commit_round(self) -> bool:
+        """Wait for appends and commit all that are queued. False when the thread shall end."""
+        entries = [self._queue.get(), *self._drain()]
+        groups: dict[int, tuple[Committer, list[Append]]] = {}
+        for entry in entries:
+            if entry is not None:
+                groups.setdefault(id(entry[0]), (entry[0], []))[1].append(entry[1])
+        for log, group in groups.values():
+            _commit(log, group)
+        return None not in entries
 
     def _drain(self) -> list[tuple[Committer, Append] | None]:
         drained: list[tuple[Committer, Append] | None] = []
