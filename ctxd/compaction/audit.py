@@ -64,11 +64,12 @@ def audit(
     paths = {call.path for entry in before for call in entry.facts.calls if call.path}
     still = {c.path for entry in before if entry.facts.id in kept for c in entry.facts.calls if c.path}
     named = {path for path in paths if path in still or path in shown}
+    held = {c.path for entry in before if entry.facts.id in stored for c in entry.facts.calls if c.path}
     return Audit(
         constraints=Kept(len(quotes), sum(1 for q in quotes if _stands(q.text, shown))),
         exact_records=Kept(len(records), sum(1 for r in records if r.payload in shown)),
         tool_outputs=Outputs(len(evicted), sum(1 for message_id, _ in evicted if message_id in stored)),
-        files_mentioned=Files(len(paths), len(named), len(paths)),
+        files_mentioned=Files(len(paths), len(named), len(held)),
     )
 
 

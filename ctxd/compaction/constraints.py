@@ -31,7 +31,10 @@ _BINDING = re.compile(
 
 _VALUE = re.compile(r"\d|`[^`]+`|\"[^\"]+\"|“[^”]+”|[A-Za-z_./-]*/[A-Za-z_./-]+")
 
-_SENTENCE = re.compile(r"[^.!?。！？\n]*(?:[.!?。！？]+(?=\s|$|[^\x00-\x7f])|\n|$)")
+_SENTENCE = re.compile(
+    r"(?:[^.!?。！？\n]|[.!?](?!\s|$|[^\x00-\x7f]))*(?:[.!?]+(?=\s|$|[^\x00-\x7f])|[。！？]+|\n|$)"
+)
+"""Up to a mark that ends a sentence: the stop in `config.py`, `v1.2` or `example.org/a?b` does not."""
 
 
 class Words(msgspec.Struct, frozen=True):

@@ -37,11 +37,15 @@ _RANK: dict[ElisionReason, int] = {
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A result that may give way. `rank` orders: reason, effect, age; `index` is its view position."""
+    """A result that may give way. `rank` orders: reason, effect, age; `index` is its view position.
+
+    `freed` is what eliding it now frees, base tokens: its head and tail, where it was spilled before.
+    """
 
     elision: Elision
     index: int
     rank: tuple[int, int, int]
+    freed: int
 
 
 class Pressure(msgspec.Struct, frozen=True):
@@ -95,7 +99,7 @@ def plan(
         if needed is not None and options.start_at > 0 and freed >= needed:
             break
         chosen.append(candidate)
-        freed += candidate.elision.saved * pressure.ratio + candidate.elision.saved_media
+        freed += _freed(candidate, pressure.ratio)
     if not chosen:
         return None
     batch = _weigh(state, chosen, pressure, cache)
@@ -140,8 +144,8 @@ def candidates(
             call = state.call_of(result.call_id, entry.facts.id)
             elision = elide(state, entry, result, call, reason, count)
             if elision is not None:
-                effect = _effect_rank(result, call)
-                found.append(Candidate(elision, index, (_RANK[reason], effect, index * 64 + order)))
+                rank = (_RANK[reason], _effect_rank(result, call), index << 16 | order)
+                found.append(Candidate(elision, index, rank, elision.saved - _shown(entry, result)))
     return found
 
 
@@ -154,14 +158,11 @@ def elide(
     count: Callable[[str], int],
 ) -> Elision | None:
     """The elision of one result, or None where the placeholder would not be smaller."""
-    owners = state.results.get(result.call_id, ())
-    occurrence = owners.index(entry.facts.id) if len(owners) > 1 and entry.facts.id in owners else None
+    occurrence = state.results[result.call_id].index(entry.facts.id)
     text = placeholder(call, result, reason, occurrence=occurrence)
     saved = max(0, result.tokens) - count(text)
-    saved_bytes = result.bytes - len(text.encode("utf-8", "replace"))
-    shown = sum(e.saved for e in entry.elided if e.call_id == result.call_id)
-    media = entry.facts.media_tokens if result.media else 0
-    if (saved <= shown or saved_bytes <= 0) and not media:
+    saved_bytes = result.bytes - len(text.encode("utf-8", "replace")) + result.media_bytes
+    if saved - _shown(entry, result) + result.media_tokens <= 0 or saved_bytes <= 0:
         return None
     return Elision(
         message_id=entry.facts.id,
@@ -169,8 +170,8 @@ def elide(
         reason=reason,
         placeholder=text,
         saved=saved,
-        saved_bytes=saved_bytes + (entry.facts.media_bytes if result.media else 0),
-        saved_media=media,
+        saved_bytes=saved_bytes,
+        saved_media=result.media_tokens,
     )
 
 
@@ -228,6 +229,16 @@ def _reason(
     return "oversized" if result.bytes > options.oversized_bytes else None
 
 
+def _shown(entry: Entry, result: ResultFacts) -> int:
+    """Base tokens that an earlier elision of the result saves already."""
+    return sum(e.saved for e in entry.elided if e.call_id == result.call_id)
+
+
+def _freed(candidate: Candidate, ratio: float) -> float:
+    """Calibrated tokens that a candidate frees."""
+    return candidate.freed * ratio + candidate.elision.saved_media
+
+
 def _effect_rank(result: ResultFacts, call: CallFacts | None) -> int:
     """Read-only success goes first, then writes and the rest, errors last."""
     if result.is_error:
@@ -245,7 +256,7 @@ def _weigh(
     """What the batch saves and what rewriting the prefix behind its first edit costs (O §32)."""
     ordered = sorted(chosen, key=lambda c: c.rank[2])
     first = ordered[0].index
-    saved = sum(c.elision.saved * pressure.ratio + c.elision.saved_media for c in ordered)
+    saved = sum(_freed(candidate, pressure.ratio) for candidate in ordered)
     behind = sum(entry.tokens * pressure.ratio + entry.media for entry in state.view[first:]) - saved
     cost = max(0.0, behind) * (cache.write_premium - cache.read_factor)
     per_call = max(1e-9, saved * cache.read_factor)

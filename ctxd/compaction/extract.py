@@ -57,9 +57,11 @@ def extract(items: Sequence[Item], units: Sequence[Unit], state: SessionState) -
             texts = {block.call_id: block for block in item.view.blocks if isinstance(block, ToolResult)}
             for result in facts.results:
                 call_facts = state.call_of(result.call_id, facts.id)
-                evidence.append(_evidence(call_facts, result))
+                # A call id that was used again names the newest result; the message id never changes hands.
+                handle = result.call_id if len(state.results[result.call_id]) == 1 else facts.id
+                evidence.append(_evidence(call_facts, result, handle))
                 if result.is_error:
-                    risks.append(_risk(call_facts, result, texts[result.call_id].text))
+                    risks.append(_risk(call_facts, texts[result.call_id].text, handle))
     return SessionSummary(
         decisions=tuple(decisions), mutations=tuple(mutations), evidence=tuple(evidence), risks=tuple(risks)
     )
@@ -72,12 +74,15 @@ def first_line(text: str, limit: int) -> str:
 
 
 def fate(unit: Unit, items: Sequence[Item]) -> UnitFate:
-    """A unit that is now only in the typed state, with the handle that brings it back."""
-    messages = items[unit.start : unit.end]
+    """A unit that is now only in the typed state, with the handle that brings it back.
+
+    What an earlier compaction inserted has none: all it said is typed state.
+    """
+    facts = [item.entry.facts for item in items[unit.start : unit.end]]
     return UnitFate(
-        message_ids=tuple(item.entry.facts.id for item in messages),
+        message_ids=tuple(f.id for f in facts),
         fidelity="summary",
-        handle=messages[0].entry.facts.id,
+        handle=next((f.id for f in facts if not f.inserted), ""),
     )
 
 
@@ -86,17 +91,17 @@ def _role(call: CallFacts) -> str:
     return "written" if "write" in name or "create" in name else "edited"
 
 
-def _evidence(call: CallFacts | None, result: ResultFacts) -> str:
+def _evidence(call: CallFacts | None, result: ResultFacts, handle: str) -> str:
     outcome = "failed" if result.is_error else "ok"
     name = call.name if call else "tool"
     target = f" {call.target}" if call and call.target else ""
-    return f"{name}{target}: {outcome}, {size_of(result.bytes)} [{result.call_id}]"
+    return f"{name}{target}: {outcome}, {size_of(result.bytes)} [{handle}]"
 
 
-def _risk(call: CallFacts | None, result: ResultFacts, text: str) -> str:
+def _risk(call: CallFacts | None, text: str, handle: str) -> str:
     lines = [stripped for raw in text.splitlines() if (stripped := raw.strip())]
     last = lines[-1] if lines else ""
     said = last if len(last) <= ERROR_CHARS else last[: ERROR_CHARS - 1] + "…"
     name = call.name if call else "tool"
     target = f" {call.target}" if call and call.target else ""
-    return f'{name}{target} failed, output ended: "{said}" [{result.call_id}]'
+    return f'{name}{target} failed, output ended: "{said}" [{handle}]'

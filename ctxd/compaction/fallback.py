@@ -41,8 +41,8 @@ class Insert(msgspec.Struct, frozen=True):
 class Plan(msgspec.Struct, frozen=True):
     """What a checkpoint will say. `tail` is the view index from which messages are kept.
 
-    `before`/`after` are calibrated tokens of the messages, `target` what `after` must not exceed
-    but for mandatory state alone.
+    `pinned` are ids of older messages kept behind the summary. `before`/`after` are calibrated tokens
+    of the messages, `target` what `after` must not exceed but for mandatory state alone.
     """
 
     summary: Insert
@@ -56,6 +56,21 @@ class Plan(msgspec.Struct, frozen=True):
     before: int
     after: int
     target: int
+    pinned: tuple[str, ...] = ()
+    restored: Insert | None = None
+
+
+class Extra(msgspec.Struct, frozen=True):
+    """What a plan may be given beside the view.
+
+    `digest` is a model's account of what leaves, checked and typed; without it facts are extracted.
+    `restored` shows recent files. `keep_nothing` keeps no tail: for a partial compaction, whose
+    newer messages stay anyway.
+    """
+
+    digest: SessionSummary | None = None
+    restored: Insert | None = None
+    keep_nothing: bool = False
 
 
 def plan(
@@ -66,30 +81,60 @@ def plan(
     keep_messages: int,
     count: Callable[[str], int],
     requested: int | None = None,
+    extra: Extra | None = None,
 ) -> Plan:
-    """Plan the replacement of the whole view. Never fails; the caller judges `after`."""
+    """Plan the replacement of `items`, the view or its beginning. Never fails; the caller judges `after`."""
+    extra = extra or Extra()
     ratio = state.ratio
     units = divide([item.entry.facts for item in items])
+    pins = pinned_units(state, items, units)
     before = round(sum(item.entry.tokens for item in items) * ratio) + sum(item.entry.media for item in items)
     goal = gate.target(before, window, requested)
     budget = int(goal / ratio)
-    tail = choose_tail(state, items, units, budget // 2, keep_messages, ratio=ratio, count=count)
-    while True:
-        made = _compose(state, items, units, tail, budget, count)
-        cost = made.tokens + tail.tokens
-        if cost <= budget or tail.first + 1 >= len(units):
-            break
+    shown = extra.restored
+    shown_cost = count(shown.text) + 4 if shown else 0
+    if shown_cost > budget // 4:
+        shown, shown_cost = None, 0
+    if extra.keep_nothing:
+        tail = Tail(len(units), 0, 0)
+    else:
         tail = choose_tail(
             state,
             items,
             units,
-            max(0, tail.tokens - (cost - budget)),
+            budget // 2,
+            keep_messages,
+            ratio=ratio,
+            count=count,
+            least=_behind_summary(items, units),
+        )
+    while True:
+        kept_pins = [index for index in pins if index < tail.first]
+        held = sum(items[i].entry.tokens for p in kept_pins for i in range(units[p].start, units[p].end))
+        images = tail.media + sum(
+            items[i].entry.media for p in kept_pins for i in range(units[p].start, units[p].end)
+        )
+        room = budget - shown_cost - held - round(images / ratio)
+        made = _compose(state, items, units, tail, kept_pins, room, count, extra.digest)
+        cost = made.tokens + tail.tokens + held + shown_cost
+        over = cost + round(images / ratio) - budget
+        if over <= 0 or (shown is None and tail.first + 1 >= len(units)):
+            break
+        if shown is not None:
+            # Restored files can be read again; what was kept cannot be said again.
+            shown, shown_cost = None, 0
+            continue
+        tail = choose_tail(
+            state,
+            items,
+            units,
+            max(0, tail.tokens + round(tail.media / ratio) - over),
             0,
             ratio=ratio,
             count=count,
             least=tail.first + 1,
         )
-    kept = {unit.start for unit in units[tail.first :]}
+    kept = {unit.start for unit in units[tail.first :]} | {units[index].start for index in kept_pins}
     clipped = {elision.message_id for elision in tail.elisions}
     return Plan(
         summary=Insert(made.text, "summary"),
@@ -101,9 +146,25 @@ def plan(
         units=tuple(_fate(unit, items, unit.start in kept, clipped) for unit in units),
         quotes=made.quotes,
         before=before,
-        after=round(cost * ratio) + tail.media,
+        after=round(cost * ratio) + images,
         target=goal,
+        pinned=tuple(items[i].entry.facts.id for p in kept_pins for i in range(units[p].start, units[p].end)),
+        restored=shown,
     )
+
+
+def pinned_units(state: SessionState, items: Sequence[Item], units: Sequence[Unit]) -> list[int]:
+    """Indices of the units that hold something pinned: they are kept whole, whatever they cost."""
+    named = {pin.message_id for pin in state.pins.values() if pin.message_id}
+    shown = {pin.facts.id for pin in state.pins.values() if pin.facts is not None}
+    return [
+        index
+        for index, unit in enumerate(units)
+        if any(
+            (facts := item.entry.facts).pinned or facts.id in named or facts.id in shown
+            for item in items[unit.start : unit.end]
+        )
+    ]
 
 
 class _Made(msgspec.Struct, frozen=True):
@@ -119,28 +180,34 @@ def _compose(
     items: Sequence[Item],
     units: Sequence[Unit],
     tail: Tail,
+    pins: Sequence[int],
     budget: int,
     count: Callable[[str], int],
+    digest: SessionSummary | None,
 ) -> _Made:
-    """Summary and active task for a given tail."""
-    gone = list(units[: tail.first])
+    """Summary and active task for a given tail; `budget` is what they and the tail may cost."""
+    gone = [unit for index, unit in enumerate(units[: tail.first]) if index not in pins]
     start = units[tail.first].start if tail.first < len(units) else len(items)
     found = extract(items, gone, state)
-    said = [
-        _words(item) for item in items[:start] if item.entry.facts.user_turn and not item.entry.facts.inserted
-    ]
+    if digest is not None:
+        found = ledger.adopt(found, digest)
+    said = [_words(items[i]) for unit in gone for i in range(unit.start, unit.end) if _is_request(items[i])]
     newest = next((i for i in range(len(items) - 1, -1, -1) if _is_request(items[i])), None)
     task: Insert | None = None
-    if newest is not None and newest < start:
-        task = Insert(ACTIVE_TASK + gate.clip_task(items[newest].view.text), "activeTask")
-    elif newest is None and (carried := state.summary.constraints):
-        task = Insert(ACTIVE_TASK + gate.clip_task(carried[-1].text), "activeTask")
+    asked = ""
+    if tail.first < len(units) or tail.tokens:
+        if newest is None:
+            task = _carried_task(state, items, start)
+            asked = state.summary.constraints[-1].message_id if state.summary.constraints else ""
+        elif newest < start:
+            task = Insert(ACTIVE_TASK + gate.clip_task(items[newest].view.text), "activeTask")
+            asked = items[newest].entry.facts.id
     merged = ledger.merge(state.summary, msgspec.structs.replace(found, constraints=tuple(said)))
     merged = msgspec.structs.replace(
         merged, goal=merged.constraints[0].text[:400] if merged.constraints else ""
     )
     task_cost = count(task.text) + 4 if task else 0
-    words = constraints.choose(_earlier(merged.constraints, task, said), budget * WORDS_SHARE // 100, count)
+    words = constraints.choose(_earlier(merged.constraints, asked), budget * WORDS_SHARE // 100, count)
     text, cost = ledger.render(merged, words.quotes, budget - tail.tokens - task_cost - 4, count)
     return _Made(text, task, merged, words.quotes, cost + task_cost + 4)
 
@@ -154,12 +221,28 @@ def _is_request(item: Item) -> bool:
     return item.entry.facts.user_turn and not item.entry.facts.inserted
 
 
-def _earlier(quotes: Sequence[Quote], task: Insert | None, said: Sequence[Quote]) -> Sequence[Quote]:
-    """Quotes to place: all but the one that the active task already shows whole."""
-    if task is None or not quotes:
-        return quotes
-    whole = len(quotes[-1].text) <= gate.ACTIVE_TASK_CHARS
-    return quotes[:-1] if whole else quotes
+def _behind_summary(items: Sequence[Item], units: Sequence[Unit]) -> int:
+    """Index of the first unit behind the newest summary: no older one is kept beside it (reports A.1)."""
+    summaries = (
+        index + 1
+        for index, unit in enumerate(units)
+        if any(item.entry.facts.inserted == "summary" for item in items[unit.start : unit.end])
+    )
+    return max(summaries, default=0)
+
+
+def _carried_task(state: SessionState, items: Sequence[Item], start: int) -> Insert | None:
+    """The request that an earlier compaction repeated, word for word; None when the tail still shows it."""
+    found = [i for i, item in enumerate(items) if item.entry.facts.inserted == "activeTask"]
+    if found:
+        return None if found[-1] >= start else Insert(items[found[-1]].view.text, "activeTask")
+    carried = state.summary.constraints
+    return Insert(ACTIVE_TASK + gate.clip_task(carried[-1].text), "activeTask") if carried else None
+
+
+def _earlier(quotes: Sequence[Quote], asked: str) -> Sequence[Quote]:
+    """Quotes to place: all but the request `asked` (a message id) that the active task shows whole."""
+    return [q for q in quotes if q.message_id != asked or len(q.text) > gate.ACTIVE_TASK_CHARS]
 
 
 def _fate(unit: Unit, items: Sequence[Item], kept: bool, clipped: set[str]) -> UnitFate:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+import msgspec
+
 from ctxd.model.summary import Decision, Mutation, Quote, SessionSummary, Topic
 
 MAX_LINES = 400
@@ -48,6 +50,24 @@ def merge(known: SessionSummary, new: SessionSummary) -> SessionSummary:
         risks=_unite(known.risks, new.risks, key=str),
         next_steps=new.next_steps or known.next_steps,
         exact_records=_unite(known.exact_records, new.exact_records, key=lambda r: (r.heading, r.payload)),
+    )
+
+
+def adopt(extracted: SessionSummary, digest: SessionSummary) -> SessionSummary:
+    """A model's account over extracted facts: it may word what happened, it may not make files or words up.
+
+    Mutations stay those the calls show; constraints are the user's own and never the model's
+    (reports E.54); the model's lists replace extracted ones where it gave any.
+    """
+    return msgspec.structs.replace(
+        extracted,
+        goal=digest.goal,
+        decisions=digest.decisions or extracted.decisions,
+        evidence=digest.evidence or extracted.evidence,
+        progress_done=digest.progress_done,
+        progress_in_progress=digest.progress_in_progress,
+        risks=digest.risks or extracted.risks,
+        next_steps=digest.next_steps,
     )
 
 

@@ -27,7 +27,8 @@ def placeholder(
 ) -> str:
     """One line: tool, target, outcome, size, why, and the exact recall call (behaviour.md, section 4).
 
-    `occurrence` is given for a call id that was used more than once (0 = oldest).
+    `occurrence` (0 = oldest) tells apart results of one call id: several servers count their ids anew in
+    every message, and a handle has to stay right when that happens later.
     """
     return f"[{_head(call, result, reason)} {_recall(result.call_id, occurrence)}]"
 

@@ -55,12 +55,13 @@ def choose_tail(
         room = budget - tokens - round(media / ratio)
         if cost + round(inside / ratio) > room:
             cut = clip_unit(state, items, unit, max(0, room - round(inside / ratio)), count)
-            saved = sum(elision.saved - shown for elision, shown in cut)
+            less = sum(elision.saved - shown for elision, shown in cut)
+            images = sum(elision.saved_media for elision, _ in cut)
             mandatory = index == len(units) - 1
-            if not mandatory and cost - saved + round(inside / ratio) > room:
+            if not mandatory and cost - less + round((inside - images) / ratio) > room:
                 break
             elisions.extend(elision for elision, _ in cut)
-            cost -= saved
+            cost, inside = cost - less, inside - images
             boundary = messages >= keep_messages
         else:
             boundary = False
@@ -95,7 +96,6 @@ def clip_unit(
         if result.tokens - shown <= share:
             continue
         size = share * BYTES_PER_TOKEN
-        owners = state.results.get(result.call_id, ())
         text = clipped(
             state.call_of(result.call_id, item.entry.facts.id),
             result,
@@ -103,7 +103,7 @@ def clip_unit(
             block.text,
             head_bytes=size * 2 // 3,
             tail_bytes=size // 3,
-            occurrence=owners.index(item.entry.facts.id) if len(owners) > 1 else None,
+            occurrence=state.results[result.call_id].index(item.entry.facts.id),
         )
         saved = result.tokens - count(text)
         if saved <= shown:
@@ -114,7 +114,8 @@ def clip_unit(
             reason="clippedNewest",
             placeholder=text,
             saved=saved,
-            saved_bytes=result.bytes - len(text.encode("utf-8", "replace")),
+            saved_bytes=result.bytes - len(text.encode("utf-8", "replace")) + result.media_bytes,
+            saved_media=result.media_tokens,
         )
         made.append((elision, shown))
         cost -= saved - shown

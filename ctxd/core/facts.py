@@ -141,7 +141,9 @@ def describe(
         media_bytes=_media_bytes(view),
         user_turn=view.is_user_turn and not hidden,
         calls=tuple(about(call) for call in view.calls),
-        results=tuple(_result(result, size) for result, size in zip(view.results, sizes, strict=True)),
+        results=tuple(
+            _result(result, size, weigher) for result, size in zip(view.results, sizes, strict=True)
+        ),
         signed=any(isinstance(b, Reasoning) and b.signed for b in view.blocks),
         hidden=hidden,
     )
@@ -179,7 +181,7 @@ def _effect(name: str) -> Effect:
     return "write" if name in WRITE_TOOLS else "other"
 
 
-def _result(result: ToolResult, tokens: int) -> ResultFacts:
+def _result(result: ToolResult, tokens: int, weigher: Weigher | None) -> ResultFacts:
     return ResultFacts(
         call_id=result.call_id,
         bytes=len(result.text.encode("utf-8", "surrogatepass")),
@@ -187,6 +189,8 @@ def _result(result: ToolResult, tokens: int) -> ResultFacts:
         digest=digest_of(result.text),
         is_error=result.is_error,
         media=len(result.media),
+        media_tokens=sum(weigher.media(item) for item in result.media) if weigher else 0,
+        media_bytes=sum(item.wire_bytes for item in result.media),
     )
 
 

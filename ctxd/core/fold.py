@@ -9,23 +9,29 @@ from __future__ import annotations
 import hashlib
 from typing import assert_never
 
+from ctxd.core import epochs
+from ctxd.core.anchor import Anchor
 from ctxd.core.calibration import Calibration
 from ctxd.model.events import (
     BOOKKEEPING,
     AnyEvent,
     CheckpointCommitted,
     Elision,
+    HandoffRecorded,
     Kept,
     Load,
     MessagesAppended,
     Model,
+    Pinned,
     Placed,
     RequestReported,
     SessionCreated,
     SessionUpdated,
     StageFailed,
     TokensCounted,
+    Unpinned,
     ViewElided,
+    ViewUndone,
 )
 from ctxd.model.messages import CallFacts, MessageFacts, Usage
 from ctxd.model.summary import SessionSummary
@@ -65,22 +71,6 @@ class Entry:
         return seal.digest()
 
 
-class Anchor:
-    """A report that predictions can stand on: what the provider counted, and what that covered."""
-
-    __slots__ = ("fixed", "generation", "media", "model", "response", "response_media", "usage", "view")
-
-    def __init__(self, usage: Usage, load: Load, response: Load, model: str, generation: int) -> None:
-        self.usage = usage
-        self.fixed = load.fixed
-        self.view = load.view
-        self.media = load.media
-        self.response = response.view
-        self.response_media = response.media
-        self.model = model
-        self.generation = generation
-
-
 class SessionState:
     """Everything a session knows, folded from its events. Token totals are base tokens."""
 
@@ -108,6 +98,7 @@ class SessionState:
         self.client_ids: dict[str, tuple[int, tuple[str, ...]]] = {}
         self.reported_at = 0
         self.reported: dict[str, tuple[int, RequestReported]] = {}
+        self.entries: dict[str, Entry] = {}
         self.view: list[Entry] = []
         self.places: dict[str, int] = {}
         self.view_tokens = 0
@@ -120,6 +111,9 @@ class SessionState:
         self.provider_calls = 0
         self.summary = SessionSummary()
         self.checkpoints: list[CheckpointCommitted] = []
+        self.befores: dict[str, epochs.Before] = {}
+        self.pins: dict[str, Pinned] = {}
+        self.handoff = epochs.Handoff()
         self._chain = hashlib.sha256()
 
     def apply(self, event: AnyEvent, at: int) -> None:
@@ -140,6 +134,14 @@ class SessionState:
                 self.generation += 1
             case CheckpointCommitted():
                 self._replace(event)
+            case ViewUndone():
+                epochs.undo(self, event)
+            case Pinned():
+                epochs.pin(self, event)
+            case Unpinned():
+                epochs.unpin(self, event)
+            case HandoffRecorded():
+                epochs.hand_off(self, event)
             case StageFailed():
                 pass
             case _:
@@ -179,6 +181,7 @@ class SessionState:
             for owner, call in reversed(owners):
                 if self.positions[owner] < limit:
                     return call
+            return None
         return owners[-1][1]
 
     def _create(self, event: SessionCreated, at: int) -> None:
@@ -201,10 +204,12 @@ class SessionState:
 
     def _append(self, event: MessagesAppended, at: int) -> None:
         before = self.load
+        first = len(self.transcript)
         entries: list[Entry] = []
         for facts in event.messages:
             self._remember(facts)
             entry = Entry(facts, self.turn)
+            self.entries[facts.id] = entry
             self.places[facts.id] = len(self.view)
             self.view.append(entry)
             entries.append(entry)
@@ -218,9 +223,12 @@ class SessionState:
         if event.usage is not None:
             after = self.load
             response = Load(view=after.view - before.view, media=after.media - before.media)
-            self._anchor(event.usage, before, response, predicted=0)
+            anchor = self._anchor(event.usage, before, response, predicted=0)
+            anchor.said = range(first, len(self.transcript)) if self.uncounted else range(0)
             self.last_call_at = at
             self.provider_calls += 1
+        elif entries and self.anchor is not None and self.anchor.awaiting:
+            self._answer(self.anchor, entries[0])
 
     def _remember(self, facts: MessageFacts) -> None:
         if facts.user_turn:
@@ -253,9 +261,12 @@ class SessionState:
             place = self.places.get(message_id)
             if place is not None:
                 entry = self.view[place]
-                self.view_tokens -= entry.tokens
+                weight = entry.tokens
                 entry.facts = facts
-                self.view_tokens += entry.tokens
+                self.view_tokens += entry.tokens - weight
+                if self.anchor is not None:
+                    paid = self.anchor.recount(position, entry.tokens - weight)
+                    self.unseen = max(0.0, self.unseen - self.ratio * paid)
 
     def _report(self, event: RequestReported, at: int) -> None:
         if event.outcome == "ok":
@@ -267,11 +278,35 @@ class SessionState:
             if event.outcome == "ok":
                 self.anchor = None
             return
-        self._anchor(event.usage, event.load, event.response or Load(), predicted=event.predicted)
+        anchor = self._anchor(event.usage, event.load, event.response or Load(), predicted=event.predicted)
+        if not event.message_ids:
+            self._seek_answer(anchor)
 
-    def _anchor(self, usage: Usage, load: Load, response: Load, *, predicted: int) -> None:
+    def _seek_answer(self, anchor: Anchor) -> None:
+        """The answer of a report without messages was appended before it, or is still to come."""
+        surplus = self.view_tokens - anchor.view
+        if surplus <= 0:
+            anchor.awaiting = True
+            return
+        place = len(self.view)
+        while place > 0 and surplus > 0:
+            place -= 1
+            surplus -= self.view[place].tokens
+        if surplus:
+            self.anchor = None
+        else:
+            self._answer(anchor, self.view[place])
+
+    def _answer(self, anchor: Anchor, entry: Entry) -> None:
+        """The first message behind a reported request is its answer, or nothing is known of it (E §2.4)."""
+        if entry.facts.role == "assistant":
+            anchor.take_answer(entry.tokens, entry.media)
+        else:
+            self.anchor = None
+
+    def _anchor(self, usage: Usage, load: Load, response: Load, *, predicted: int) -> Anchor:
         previous = self.anchor
-        if previous is not None and previous.model == self.model.id:
+        if previous is not None and previous.model == self.model.id and not self.uncounted:
             floor = max(
                 previous.usage.completion, round(self.ratio * previous.response) + previous.response_media
             )
@@ -285,6 +320,7 @@ class SessionState:
             )
         self.unseen = max(0.0, usage.prompt - self.ratio * (load.fixed + load.view) - load.media)
         self.anchor = Anchor(usage, load, response, self.model.id, self.generation)
+        return self.anchor
 
     def _elide(self, elisions: tuple[Elision, ...]) -> None:
         self._shorten(elisions)
@@ -313,18 +349,38 @@ class SessionState:
                     entries.append(Entry(facts, self.turns.get(facts.source, self.turn)))
                 case _:
                     assert_never(item)
-        self.view = [*entries, *old[event.covers :]]
-        self.places = {entry.facts.id: place for place, entry in enumerate(self.view)}
-        self.view_tokens = sum(entry.tokens for entry in self.view)
-        self.view_media = sum(entry.media for entry in self.view)
-        self.view_bytes = sum(entry.size for entry in self.view)
+        self.befores[event.checkpoint_id] = epochs.Before(
+            tuple(old[: event.covers]),
+            self.summary,
+            len(self.transcript) - (len(old) - event.covers),
+            self.epoch,
+        )
+        self.set_view([*entries, *old[event.covers :]])
         self._shorten(event.elisions)
-        self.anchor = None
         self.summary = event.summary
         self.checkpoints.append(event)
         self.generation += 1
         self.epoch += 1
+        self.handoff = epochs.Handoff()
         self._rechain()
+
+    def set_view(self, entries: list[Entry]) -> None:
+        """Make `entries` the view. What was anchored on another view anchors nothing any more."""
+        self.view = entries
+        self.places = {entry.facts.id: place for place, entry in enumerate(entries)}
+        self.view_tokens = sum(entry.tokens for entry in entries)
+        self.view_media = sum(entry.media for entry in entries)
+        self.view_bytes = sum(entry.size for entry in entries)
+        self.anchor = None
+        self._rechain()
+
+    def show(self, facts: MessageFacts) -> None:
+        """Add a message of ctxd's own at the end of the view; the transcript does not have it."""
+        entry = Entry(facts, self.turn)
+        self.places[facts.id] = len(self.view)
+        self.view.append(entry)
+        self._add(entry)
+        self._chain.update(entry.digest())
 
     def _rechain(self) -> None:
         self._chain = hashlib.sha256()

@@ -37,7 +37,7 @@ def divide(messages: Sequence[MessageFacts], start: int = 0) -> list[Unit]:
         facts = messages[index]
         if facts.role == "assistant" and facts.calls:
             end, unanswered = _tool_turn(messages, index)
-            units.append(Unit(index, end, "tools", bool(unanswered)))
+            units.append(Unit(index, end, "tools", unanswered))
             index = end
             continue
         kind: UnitKind
@@ -53,14 +53,23 @@ def divide(messages: Sequence[MessageFacts], start: int = 0) -> list[Unit]:
     return units
 
 
-def _tool_turn(messages: Sequence[MessageFacts], start: int) -> tuple[int, set[str]]:
-    """End of the tool turn that begins at `start`, and its calls without a result."""
-    waiting = {call.call_id for call in messages[start].calls}
-    end = start + 1
-    while end < len(messages):
-        answered = {result.call_id for result in messages[end].results}
-        if not answered & waiting:
-            break
-        waiting -= answered
-        end += 1
-    return end, waiting
+def _tool_turn(messages: Sequence[MessageFacts], start: int) -> tuple[int, bool]:
+    """End of the tool turn that begins at `start`, and whether a call of it has no result.
+
+    Neighbouring assistant messages make one turn, as providers join them. A result belongs to the turn
+    up to the next one, whatever a person said meanwhile: it is moved to its call when sent.
+    """
+    calls: set[str] = set()
+    answered: set[str] = set()
+    index = end = start
+    while index < len(messages) and messages[index].role == "assistant":
+        made = {call.call_id for call in messages[index].calls}
+        calls |= made
+        index += 1
+        end = index if made else end
+    while index < len(messages) and messages[index].role != "assistant":
+        results = {result.call_id for result in messages[index].results} & calls
+        answered |= results
+        index += 1
+        end = index if results else end
+    return end, answered != calls

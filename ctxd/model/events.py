@@ -184,6 +184,46 @@ class CheckpointCommitted(Event, frozen=True, tag="checkpointCommitted"):
     elisions: tuple[Elision, ...] = ()
 
 
+class ViewUndone(Event, frozen=True, tag="viewUndone"):
+    """The view before a checkpoint, and every message since, is the view again."""
+
+    checkpoint_id: str
+
+
+class Pinned(Event, frozen=True, tag="pinned"):
+    """Something to keep whole in every view. Bodies event: `data` is `[raw]` for a text, `[]` for a message.
+
+    `facts` describe the message that shows a pinned text; `message_id` names a pinned message.
+    """
+
+    pin_id: str
+    tokens: int
+    text: str = ""
+    message_id: str = ""
+    label: str = ""
+    facts: MessageFacts | None = None
+
+
+class Unpinned(Event, frozen=True, tag="unpinned"):
+    """A pin is let go; a text it showed leaves the view."""
+
+    pin_id: str
+
+
+class HandoffRecorded(Event, frozen=True, tag="handoffRecorded"):
+    """The one hidden message of an epoch that tells the model a compaction is near (E §4).
+
+    Bodies event: `data` is `[raw]` of the message. `facts.id` is the record's message id.
+    """
+
+    version: int
+    observed_prompt_tokens: int
+    available_for_input: int
+    handoff_threshold: int
+    compaction_threshold: int
+    facts: MessageFacts
+
+
 class StageFailed(Event, frozen=True, tag="stageFailed"):
     """A stage of `prepare` failed and the last valid view was answered. `kind` is an error kind."""
 
@@ -200,6 +240,10 @@ AnyEvent: TypeAlias = (
     | ViewElided
     | CheckpointCommitted
     | StageFailed
+    | ViewUndone
+    | Pinned
+    | Unpinned
+    | HandoffRecorded
 )
 
 TYPES: dict[str, type[AnyEvent]] = {
@@ -211,10 +255,14 @@ TYPES: dict[str, type[AnyEvent]] = {
     "viewElided": ViewElided,
     "checkpointCommitted": CheckpointCommitted,
     "stageFailed": StageFailed,
+    "viewUndone": ViewUndone,
+    "pinned": Pinned,
+    "unpinned": Unpinned,
+    "handoffRecorded": HandoffRecorded,
 }
 """Tag to type. A record type that is not here is kept in the log and skipped by the fold."""
 
-BODIES = frozenset({"messagesAppended", "checkpointCommitted"})
+BODIES = frozenset({"messagesAppended", "checkpointCommitted", "pinned", "handoffRecorded"})
 """Types whose record has `facts` (the event) and `data` (a JSON array of native messages)."""
 
 BOOKKEEPING = frozenset({"tokensCounted"})

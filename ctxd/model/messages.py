@@ -13,7 +13,9 @@ import msgspec
 from ctxd.model.blocks import Role
 
 Effect: TypeAlias = Literal["read", "write", "other"]
-Inserted: TypeAlias = Literal["", "summary", "activeTask", "restoredFiles", "handoff", "truncated", "compact"]
+Inserted: TypeAlias = Literal[
+    "", "summary", "activeTask", "restoredFiles", "handoff", "pin", "truncated", "compact"
+]
 
 
 class Native(msgspec.Struct, frozen=True):
@@ -45,7 +47,8 @@ class CallFacts(msgspec.Struct, frozen=True, omit_defaults=True):
 class ResultFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     """A tool result's size. `bytes` is the length of its stored form, `digest` is `sha256:<hex>` of it.
 
-    `tokens` are of its text alone, in the session's base encoding.
+    `tokens` are of its text alone, in the session's base encoding. `media` attachments in it weigh
+    `media_tokens` by the provider's formula and `media_bytes` on the wire.
     """
 
     call_id: str
@@ -54,6 +57,8 @@ class ResultFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     digest: str
     is_error: bool = False
     media: int = 0
+    media_tokens: int = 0
+    media_bytes: int = 0
 
 
 class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True):

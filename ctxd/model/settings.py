@@ -69,6 +69,12 @@ class CompactionOptions(_Group, frozen=True):
     keep_messages: Positive = 6
 
 
+class HandoffOptions(_Group, frozen=True):
+    """The hidden message of the band between the thresholds (behaviour.md, section 6)."""
+
+    enabled: bool = True
+
+
 class RecallOptions(_Group, frozen=True):
     """`spill_bytes`: a stored form longer than this is shown as head, tail and handle.
 
@@ -104,6 +110,7 @@ class Settings(_Group, frozen=True):
     budget: Budget = Budget()
     elision: ElisionOptions = ElisionOptions()
     compaction: CompactionOptions = CompactionOptions()
+    handoff: HandoffOptions = HandoffOptions()
     recall: RecallOptions = RecallOptions()
     cache: CacheOptions = CacheOptions()
     wire: Wire = Wire()

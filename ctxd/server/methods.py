@@ -166,6 +166,22 @@ METHODS: Table = tabulate(
             errors=(*_WRITE, "notFound", "busy", "checkpointFailed", "noSampler", "timeout"),
         ),
         Method(
+            "context/commit",
+            compactions.ContextCommitParams,
+            compactions.CompactionReport,
+            "Apply a plan made before, while the session still stands where it was made.",
+            handler=_handled_by("context", "commit"),
+            errors=(*_WRITE, "notFound", "busy", "revisionConflict", "checkpointFailed"),
+        ),
+        Method(
+            "context/undo",
+            compactions.ContextUndoParams,
+            context.ContextUndoResult,
+            "Bring back the model view before a checkpoint; messages since then stay.",
+            handler=_handled_by("context", "undo"),
+            errors=(*_WRITE, "notFound"),
+        ),
+        Method(
             "context/validate",
             context.ContextValidateParams,
             context.ContextValidateResult,

@@ -9,13 +9,12 @@ import anyio
 import msgspec
 
 from ctxd.compaction.placeholder import clipped
-from ctxd.core.facts import Weigher, describe, digest_of
-from ctxd.core.fold import SessionState
-from ctxd.dialects.base import BadShape
-from ctxd.model.blocks import MessageView, ToolResult, Violation
+from ctxd.core.facts import Weigher, describe
+from ctxd.model.blocks import MessageView, ToolResult
 from ctxd.model.errors import InvalidMessages, InvalidParams, RevisionConflict
 from ctxd.model.events import Elision, Load, MessagesAppended
 from ctxd.model.messages import CallFacts, MessageFacts, Native, Usage
+from ctxd.service.admission import Past, find_repeats, read_views, recollect, refusals
 from ctxd.service.bodies import BLOB_BYTES
 from ctxd.service.session import Session, Written
 
@@ -115,12 +114,12 @@ async def admit(
     size = sum(len(native.raw) for native in natives)
     spills = any(len(n.raw) > session.environment.settings.recall.spill_bytes for n in natives)
     weigher = await session.weigher() if count or spills or size <= INLINE_BYTES else None
-    tail = await tail_views(session)
-    job = _Job(session, tuple(natives), tuple(metas), weigher, tail)
-    if size > IN_THREAD_BYTES:
-        described = await anyio.to_thread.run_sync(job.run)
-    else:
-        described = job.run()
+    large = size > IN_THREAD_BYTES
+    read = session.dialect.view
+    views = await anyio.to_thread.run_sync(read_views, read, natives) if large else read_views(read, natives)
+    past = await recollect(session, views)
+    job = _Job(session, tuple(natives), tuple(views), tuple(metas), weigher, past)
+    described = await anyio.to_thread.run_sync(job.run) if large else job.run()
     if any(f.blob for f in described.facts):
         await anyio.to_thread.run_sync(_store_blobs, session, described)
     return Admitted(
@@ -136,17 +135,6 @@ async def admit(
             media=sum(f.media_tokens for f in described.facts),
         ),
     )
-
-
-async def tail_views(session: Session) -> list[MessageView]:
-    """Views of the newest message unit: what new messages can answer."""
-    view = session.state.view
-    start = len(view)
-    while start > 0 and view[start - 1].facts.results:
-        start -= 1
-    start = max(0, start - 1)
-    ids = [entry.facts.id for entry in view[start:] if not entry.facts.inserted]
-    return [session.dialect.view(native.value) for native in await session.natives(ids)]
 
 
 class _Described(msgspec.Struct, frozen=True):
@@ -166,21 +154,24 @@ class _Job:
         self,
         session: Session,
         natives: tuple[Native, ...],
+        views: tuple[MessageView, ...],
         metas: tuple[Meta, ...],
         weigher: Weigher | None,
-        tail: list[MessageView],
+        past: Past,
     ) -> None:
         self._session = session
         self._natives = natives
+        self._views = views
         self._metas = metas
         self._weigher = weigher
-        self._tail = tail
+        self._past = past
 
     def run(self) -> _Described:
-        views = read_views(self._session.dialect.view, self._natives)
-        repeats, warnings = self._repeats(views)
+        views = self._views
+        self._check()
+        repeats = find_repeats(self._past, views)
+        warnings = [f"messages.{index} repeats results that are already there; dropped" for index in repeats]
         fresh = [index for index in range(len(views)) if index not in repeats]
-        self._check([views[index] for index in fresh], fresh)
         ids = self._ids(repeats)
         facts: list[MessageFacts] = []
         elisions: list[Elision] = []
@@ -203,57 +194,28 @@ class _Job:
             tuple(warnings),
         )
 
-    def _ids(self, repeats: Mapping[int, str]) -> list[str]:
-        ids: list[str] = []
-        for index, meta in enumerate(self._metas):
-            wanted = repeats.get(index) or meta.id
-            if index not in repeats and wanted and (wanted in self._session.state.positions or wanted in ids):
-                raise InvalidParams.at(
-                    f"meta.{index}.id", "this message id is taken", hint="ids are for one message"
-                )
-            ids.append(wanted or self._session.environment.new_id("m"))
-        return ids
-
-    def _repeats(self, views: Sequence[MessageView]) -> tuple[dict[int, str], list[str]]:
-        """Messages that only repeat results already given: index to the id of the first giving.
-
-        Identical repeats are dropped with a warning, differing ones refused (protocol.md, section 10).
-        """
-        state = self._session.state
-        repeats: dict[int, str] = {}
-        warnings: list[str] = []
-        for index, view in enumerate(views):
-            results = view.results
-            if not results or len(results) != len(view.blocks):
-                continue
-            owners = [_answered(state, result) for result in results]
-            if not any(owners):
-                continue
-            if all(
-                owner and owner[1] == digest_of(result.text)
-                for owner, result in zip(owners, results, strict=True)
-            ):
-                repeats[index] = owners[0][0] if owners[0] else ""
-                warnings.append(f"messages.{index} repeats results that are already there; dropped")
-                continue
-            raise InvalidMessages.of(
-                [
-                    {
-                        "rule": "duplicateResult",
-                        "index": index,
-                        "detail": "a call of it is answered already, differently",
-                    }
-                ]
-            )
-        return repeats, warnings
-
-    def _check(self, views: Sequence[MessageView], positions: Sequence[int]) -> None:
+    def _check(self) -> None:
         refused = [
-            {"rule": v.rule, "index": positions[v.index], "detail": v.detail}
-            for v in refusals(self._session, self._tail, views)
+            {"rule": v.rule, "index": v.index, "detail": v.detail}
+            for v in refusals(self._session.dialect, self._past, self._views)
         ]
         if refused:
             raise InvalidMessages.of(refused)
+
+    def _ids(self, repeats: Mapping[int, str | int]) -> list[str]:
+        """An id for each message; one that only repeats another has that one's."""
+        ids: list[str] = []
+        for index, meta in enumerate(self._metas):
+            first = repeats.get(index)
+            if first is not None:
+                ids.append(ids[first] if isinstance(first, int) else first)
+                continue
+            if meta.id and (meta.id in self._session.state.positions or meta.id in ids):
+                raise InvalidParams.at(
+                    f"meta.{index}.id", "this message id is taken", hint="ids are for one message"
+                )
+            ids.append(meta.id or self._session.environment.new_id("m"))
+        return ids
 
     def _describe(self, message_id: str, index: int, view: MessageView) -> MessageFacts:
         meta = self._metas[index]
@@ -292,51 +254,6 @@ class _Job:
             )
             found.append((elision, result.bytes))
         return found
-
-
-def read_views(view: Any, natives: Sequence[Native]) -> list[MessageView]:
-    """Block views of native messages. Raises InvalidMessages naming every shape that is wrong."""
-    views: list[MessageView] = []
-    bad: list[dict[str, object]] = []
-    for index, native in enumerate(natives):
-        try:
-            views.append(view(native.value))
-        except BadShape as error:
-            path = f"messages.{index}.{error.path}" if error.path else f"messages.{index}"
-            bad.append({"rule": "shape", "index": index, "detail": error.message, "path": path})
-    if bad:
-        failure = InvalidMessages.of([{k: v for k, v in item.items() if k != "path"} for item in bad])
-        failure.facts["errors"] = [{"path": item["path"], "message": item["detail"]} for item in bad]
-        raise failure
-    return views
-
-
-def refusals(session: Session, tail: Sequence[MessageView], views: Sequence[MessageView]) -> list[Violation]:
-    """Violations among `views`, as they follow `tail`, that ctxd does not mend; indices into `views`.
-
-    A lawful stand-in for everything before the tail keeps the work proportional to what is new.
-    """
-    before: list[MessageView] = list(tail)
-    if session.state.view:
-        before.insert(0, session.dialect.view(session.dialect.make("user", "start")))
-    given = [*before, *views]
-    found = [v for rule in session.dialect.rules for v in rule.violations(given) if v.mend == "refuse"]
-    return [
-        msgspec.structs.replace(v, index=v.index - len(before))
-        for v in sorted(found, key=lambda v: v.index)
-        if v.index >= len(before)
-    ]
-
-
-def _answered(state: SessionState, result: ToolResult) -> tuple[str, str] | None:
-    """(message id, digest) of the result that already answers this call, if there is one."""
-    owners = state.calls.get(result.call_id)
-    given = state.results.get(result.call_id)
-    if not owners or not given or state.positions[given[-1]] < state.positions[owners[-1][0]]:
-        return None
-    facts = state.transcript[state.positions[given[-1]]]
-    digest = next(r.digest for r in facts.results if r.call_id == result.call_id)
-    return facts.id, digest
 
 
 def _with_meta(facts: MessageFacts, meta: Meta) -> MessageFacts:

@@ -1,121 +1,95 @@
-"""The only caller of the compaction policy: plans it, checks it, commits it as one event."""
+"""The only caller of the compaction policy: snapshot, plan, check, commit as one event.
+
+The lane is held while the view is read and while the checkpoint is committed, not in between:
+messages may arrive while a summary is made, and stay behind the replacement in order.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import anyio
 import msgspec
 
 from ctxd.compaction import fallback, gate
-from ctxd.compaction.audit import Audit, audit
-from ctxd.compaction.extract import Item
-from ctxd.core.facts import Weigher, describe
+from ctxd.compaction.audit import audit
 from ctxd.core.projection import Projection
-from ctxd.model.errors import CheckpointFailed, StoreError
-from ctxd.model.events import (
-    CheckpointCommitted,
-    CompactionReason,
-    Kept,
-    Placed,
-    Replacement,
-    Strategy,
-    Trigger,
-    UnitFate,
-)
-from ctxd.model.messages import MessageFacts, Native
-from ctxd.model.summary import SessionSummary
-from ctxd.service.rendering import encode
+from ctxd.core.units import divide
+from ctxd.model.errors import Busy, CheckpointFailed, NotFound, RevisionConflict, StoreError
+from ctxd.model.events import CheckpointCommitted, CompactionReason, Kept, Placed, ViewUndone
+from ctxd.model.messages import Native
+from ctxd.service.compactions import CHECKPOINT_VERSION, Compaction, Job, Outcome, Planned, Size
+from ctxd.service.replacing import MAX_BYTES, MAX_MESSAGES, Drafted, broken_rule, draft
 from ctxd.service.session import Session, Written
 
-Outcome: TypeAlias = Literal["applied", "planned", "noop", "failed", "cannotReach"]
-
-CHECKPOINT_VERSION = 1
-MAX_MESSAGES = 4096
-MAX_BYTES = 16 * 1024 * 1024
-"""Bounds of a checkpoint, checked the same on write and on read (behaviour.md, section 5)."""
+PLANS_KEPT = 8
+"""Dry runs that can still be committed, per session."""
 
 
-class Size(msgspec.Struct, frozen=True):
-    """A view: calibrated tokens of its messages, how many, and their bytes."""
+class Snapshot(msgspec.Struct, frozen=True):
+    """The part of a view that is to be replaced, as it stood. `end` is exclusive."""
 
-    tokens: int
-    messages: int
-    bytes: int
-
-
-class Compaction(msgspec.Struct, frozen=True):
-    """The outcome of one attempt. `failure` names a reason when the outcome is no success."""
-
-    outcome: Outcome
-    trigger: Trigger
-    reason: CompactionReason
+    natives: tuple[Native, ...]
+    end: int
+    generation: int
+    revision: int
     before: Size
-    after: Size
-    target: int
-    floor: int
-    strategy: Strategy | None = None
-    checkpoint_id: str = ""
-    units: tuple[UnitFate, ...] = ()
-    summary: SessionSummary | None = None
-    audit: Audit | None = None
-    failure: str = ""
+    goal: int
+    projection: Projection
 
 
-async def compact(
-    session: Session,
-    *,
-    trigger: Trigger,
-    reason: CompactionReason,
-    requested: int | None = None,
-    dry_run: bool = False,
-) -> Compaction:
-    """Replace the view by a deterministic plan. The caller holds the lane and has settled counts.
+async def compact(session: Session, job: Job) -> Compaction:
+    """Replace the view, or its beginning up to `job.up_to`. Must be called without the lane.
 
-    Raises CheckpointFailed when the checkpoint cannot be made durable; the old view stays.
+    Raises Busy while another compaction of the session runs, NotFound for an unknown `up_to`, and
+    CheckpointFailed when the checkpoint cannot be made durable; the old view stays then.
     """
-    state = session.state
-    projection = session.project()
-    before = Size(_tokens(session), len(state.view), state.view_bytes)
-    goal = gate.target(before.tokens, session.window().value, requested)
+    async with _single_flight(session):
+        async with session.lane:
+            await session.settle()
+            snapshot = await _take(session, job)
+        host = session.environment.host
+        host.phase(session, "start", {"tokens": snapshot.before.tokens, "messages": snapshot.before.messages})
+        try:
+            done = await _run(session, job, snapshot)
+        finally:
+            host.phase(session, "complete", {"tokens": session.tokens(), "messages": len(session.state.view)})
+        if done.outcome == "applied":
+            host.view_changed(session, "compaction")
+        return done
 
-    def ended(outcome: Outcome, failure: str = "") -> Compaction:
-        return Compaction(outcome, trigger, reason, before, before, goal, projection.floor, failure=failure)
 
-    if not projection.reachable and reason == "threshold":
-        return ended("cannotReach", "floor")
-    natives = await session.natives([entry.facts.id for entry in state.view])
-    weigher = await session.weigher()
-    plan, replacement, bodies, shown = await anyio.to_thread.run_sync(
-        _plan, session, natives, weigher, requested
-    )
-    placed = [item.facts for item in replacement if isinstance(item, Placed)]
-    if not gate.is_gain(before.tokens, plan.after):
-        return ended("noop", "insufficientReduction")
-    if failure := _unlawful(session, natives, replacement, bodies):
-        return ended("failed", failure)
-    kept_ids = {item.message_id for item in replacement if isinstance(item, Kept)}
-    kept_bytes = sum(entry.size for entry in state.view if entry.facts.id in kept_ids)
-    result = Compaction(
-        outcome="planned" if dry_run else "applied",
-        trigger=trigger,
-        reason=reason,
-        before=before,
-        after=Size(plan.after, len(replacement), kept_bytes + sum(f.bytes for f in placed)),
-        target=plan.target,
-        floor=projection.floor,
-        strategy="deterministic",
-        checkpoint_id="" if dry_run else session.environment.new_id("c"),
-        units=plan.units,
-        summary=plan.state,
-        audit=audit(
-            state.view, kept_ids, shown, plan.quotes, plan.state.exact_records, state.positions.keys()
-        ),
-    )
-    if not dry_run:
-        await _commit(session, plan, result, replacement, bodies)
-    return result
+async def commit_plan(session: Session, plan_id: str) -> Compaction:
+    """Apply a dry run. Raises NotFound for an unknown plan, RevisionConflict when the session moved on."""
+    async with _single_flight(session), session.lane:
+        planned = session.plans.get(plan_id)
+        if planned is None:
+            raise NotFound(
+                "no such plan", hint="plans are kept until the daemon ends; plan again", planId=plan_id
+            )
+        if planned.revision != session.state.revision:
+            raise RevisionConflict(
+                "the session has moved on since the plan was made",
+                hint="plan again",
+                expected=planned.revision,
+                actual=session.state.revision,
+            )
+        done = await _commit(session, planned)
+        del session.plans[plan_id]
+    session.environment.host.view_changed(session, "compaction")
+    return done
+
+
+async def undo(session: Session, checkpoint_id: str | None) -> None:
+    """Bring back the view before a checkpoint, the newest when none is named. Raises NotFound."""
+    async with session.lane:
+        state = session.state
+        wanted = checkpoint_id or (state.checkpoints[-1].checkpoint_id if state.checkpoints else "")
+        if wanted not in state.befores:
+            raise NotFound("no such checkpoint stands", hint="session/history shows the view as it is")
+        await session.commit([Written(ViewUndone(checkpoint_id=wanted))])
+    session.environment.host.view_changed(session, "undo")
 
 
 def due(session: Session, projection: Projection, freed: int) -> CompactionReason | None:
@@ -131,31 +105,153 @@ def due(session: Session, projection: Projection, freed: int) -> CompactionReaso
     return "contextLimit" if tokens > limits.available else None
 
 
-async def _commit(
-    session: Session,
-    plan: fallback.Plan,
-    result: Compaction,
-    replacement: Sequence[Replacement],
-    bodies: Sequence[bytes],
-) -> None:
-    event = CheckpointCommitted(
-        checkpoint_id=result.checkpoint_id,
-        version=CHECKPOINT_VERSION,
-        covers=len(session.state.view),
-        replacement=tuple(replacement),
-        summary=plan.state,
-        trigger=result.trigger,
-        reason=result.reason,
-        strategy="deterministic",
-        tokens_before=result.before.tokens,
-        tokens_after=result.after.tokens,
-        units=result.units,
-        elisions=plan.elisions,
+def aim(session: Session, projection: Projection, reason: CompactionReason) -> int | None:
+    """Tokens the messages should come to when ctxd decides on its own.
+
+    Well below the threshold, so that the next compaction is not due at once: six tenths of what the
+    fixed part leaves. At the context limit, what still fits beside the fixed part.
+    """
+    limits = projection.limits
+    if limits is None:
+        return None
+    fixed = max(0, projection.tokens - session.tokens())
+    if reason == "contextLimit":
+        return max(1, (limits.available - fixed) * 8 // 10)
+    return max(gate.TARGET_MIN, (limits.compaction - fixed) * 6 // 10)
+
+
+@asynccontextmanager
+async def _single_flight(session: Session) -> AsyncIterator[None]:
+    """One compaction at a time per session (reports B.28)."""
+    if session.compacting:
+        raise Busy("a compaction of this session is running", hint="wait for its report")
+    session.compacting = True
+    try:
+        yield
+    finally:
+        session.compacting = False
+
+
+async def _take(session: Session, job: Job) -> Snapshot:
+    state = session.state
+    end = len(state.view)
+    if job.up_to is not None:
+        end = _end_of(session, job.up_to)
+    entries = state.view[:end]
+    before = Size(session.tokens(end), end, sum(entry.size for entry in entries))
+    return Snapshot(
+        natives=tuple(await session.natives([entry.facts.id for entry in entries])),
+        end=end,
+        generation=state.generation,
+        revision=state.revision,
+        before=before,
+        goal=gate.target(before.tokens, session.window().value, job.requested),
+        projection=session.project(),
     )
-    if len(replacement) > MAX_MESSAGES or sum(map(len, bodies)) > MAX_BYTES:
+
+
+def _end_of(session: Session, message_id: str) -> int:
+    """Where the unit of a message ends in the view. Raises NotFound."""
+    place = session.state.places.get(message_id)
+    if place is None:
+        raise NotFound("this message is not in the model view", hint="session/history view=model lists it")
+    units = divide([entry.facts for entry in session.state.view])
+    return next(unit.end for unit in units if unit.start <= place < unit.end)
+
+
+async def _run(session: Session, job: Job, snapshot: Snapshot) -> Compaction:
+    def ended(outcome: Outcome, failure: str) -> Compaction:
+        return Compaction(
+            outcome,
+            job.trigger,
+            job.reason,
+            snapshot.before,
+            snapshot.before,
+            snapshot.goal,
+            snapshot.projection.floor,
+            failure=failure,
+        )
+
+    if not snapshot.projection.reachable and job.reason == "threshold":
+        return ended("cannotReach", "floor")
+    entries = session.state.view[: snapshot.end]
+    weigher = await session.weigher()
+    extra = fallback.Extra(keep_nothing=job.up_to is not None)
+    made = await anyio.to_thread.run_sync(
+        draft, session, entries, snapshot.natives, weigher, job.requested, extra
+    )
+    if not gate.is_gain(snapshot.before.tokens, made.plan.after):
+        return ended("noop", "insufficientReduction")
+    if rule := broken_rule(session, entries, snapshot.natives, made):
+        return ended("failed", rule)
+    async with session.lane:
+        if session.state.generation != snapshot.generation:
+            return ended("failed", "viewChanged")
+        planned = Planned(
+            report=_report(session, job, snapshot, made),
+            drafted=made,
+            covers=snapshot.end,
+            revision=session.state.revision,
+        )
+        if job.dry_run:
+            return _keep(session, planned)
+        return await _commit(session, planned)
+
+
+def _report(session: Session, job: Job, snapshot: Snapshot, made: Drafted) -> Compaction:
+    state = session.state
+    entries = state.view[: snapshot.end]
+    plan = made.plan
+    kept = {item.message_id for item in made.replacement if isinstance(item, Kept)}
+    placed = [item.facts for item in made.replacement if isinstance(item, Placed)]
+    size = sum(entry.size for entry in entries if entry.facts.id in kept) + sum(f.bytes for f in placed)
+    return Compaction(
+        outcome="planned",
+        trigger=job.trigger,
+        reason=job.reason,
+        before=snapshot.before,
+        after=Size(plan.after, len(made.replacement), size),
+        target=plan.target,
+        floor=snapshot.projection.floor,
+        strategy="deterministic",
+        units=plan.units,
+        summary=plan.state,
+        audit=audit(entries, kept, made.shown, plan.quotes, plan.state.exact_records, state.positions.keys()),
+    )
+
+
+def _keep(session: Session, planned: Planned) -> Compaction:
+    """Remember a dry run so that it can be committed."""
+    plan_id = session.environment.new_id("p")
+    session.plans[plan_id] = planned
+    while len(session.plans) > PLANS_KEPT:
+        session.plans.pop(next(iter(session.plans)))
+    return msgspec.structs.replace(planned.report, plan_id=plan_id)
+
+
+async def _commit(session: Session, planned: Planned) -> Compaction:
+    """Make the checkpoint durable and the view it stands for visible. The caller holds the lane."""
+    made = planned.drafted
+    checkpoint_id = session.environment.new_id("c")
+    report = msgspec.structs.replace(planned.report, outcome="applied", checkpoint_id=checkpoint_id)
+    event = CheckpointCommitted(
+        checkpoint_id=checkpoint_id,
+        version=CHECKPOINT_VERSION,
+        covers=planned.covers,
+        replacement=made.replacement,
+        summary=made.plan.state,
+        trigger=report.trigger,
+        reason=report.reason,
+        strategy=report.strategy or "deterministic",
+        tokens_before=report.before.tokens,
+        tokens_after=report.after.tokens,
+        units=report.units,
+        elisions=made.plan.elisions,
+    )
+    if len(made.replacement) > MAX_MESSAGES or sum(map(len, made.bodies)) > MAX_BYTES:
         raise CheckpointFailed("the replacement is too large for a checkpoint", hint="lower the target")
     try:
-        await session.commit([Written(event, tuple(bodies))])
+        await session.commit([Written(event, tuple(made.bodies))])
     except StoreError as error:
         raise CheckpointFailed(
             "the checkpoint could not be made durable; the view is unchanged",
@@ -163,63 +259,4 @@ async def _commit(
             cause=error.kind,
         ) from error
     session.environment.note("compactions")
-
-
-def _tokens(session: Session) -> int:
-    return round(session.state.view_tokens * session.state.ratio) + session.state.view_media
-
-
-def _plan(
-    session: Session, natives: Sequence[Native], weigher: Weigher, requested: int | None
-) -> tuple[fallback.Plan, list[Replacement], list[bytes], str]:
-    """The plan as replacement items, bodies of the placed, and all plain text it shows. Runs in a thread."""
-    state = session.state
-    view = session.dialect.view
-    items = [Item(entry, view(native.value)) for entry, native in zip(state.view, natives, strict=True)]
-    plan = fallback.plan(
-        state,
-        items,
-        window=session.window().value,
-        keep_messages=session.environment.settings.compaction.keep_messages,
-        count=weigher.count,
-        requested=requested,
-    )
-    bodies: list[bytes] = []
-
-    def place(insert: fallback.Insert) -> Placed:
-        value = session.dialect.make("user", insert.text)
-        native = Native(raw=encode(value), value=value)
-        facts = describe(session.environment.new_id("m"), native, view(value), weigher)
-        bodies.append(native.raw)
-        return Placed(facts=_inserted(facts, insert), body=len(bodies) - 1)
-
-    kept: list[Replacement] = [Kept(item.entry.facts.id) for item in items[plan.tail :]]
-    head: list[Replacement] = [place(plan.summary)]
-    tail: list[Replacement] = [place(plan.task)] if plan.task else []
-    replacement = [*head, *tail, *kept] if plan.task_first else [*head, *kept, *tail]
-    texts = [plan.summary.text, plan.task.text if plan.task else ""]
-    texts += [item.view.text for item in items[plan.tail :]]
-    return plan, replacement, bodies, "\n".join(texts)
-
-
-def _inserted(facts: MessageFacts, insert: fallback.Insert) -> MessageFacts:
-    return msgspec.structs.replace(facts, inserted=insert.kind, user_turn=False)
-
-
-def _unlawful(
-    session: Session, natives: Sequence[Native], replacement: Sequence[Replacement], bodies: Sequence[bytes]
-) -> str:
-    """The rule a replacement would break beyond mending; "" when it is sendable."""
-    by_id = {entry.facts.id: native for entry, native in zip(session.state.view, natives, strict=True)}
-    view = session.dialect.view
-    views = []
-    for item in replacement:
-        if isinstance(item, Kept):
-            views.append(view(by_id[item.message_id].value))
-        else:
-            views.append(view(msgspec.json.decode(bodies[item.body])))
-    for rule in session.dialect.rules:
-        for violation in rule.violations(views):
-            if violation.mend == "refuse":
-                return violation.rule
-    return ""
+    return report

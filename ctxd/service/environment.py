@@ -13,6 +13,7 @@ from ctxd.core.facts import Weigher
 from ctxd.model.events import Model
 from ctxd.model.settings import Settings
 from ctxd.service.counting import Counting
+from ctxd.service.host import Host, NoHost
 from ctxd.tokenizer.families import Choice, choose
 
 
@@ -36,11 +37,13 @@ class Environment:
         *,
         now: Callable[[], int] = wall_clock,
         new_id: Callable[[str], str] = fresh_id,
+        host: Host | None = None,
     ) -> None:
         self.settings = settings
         self.counting = counting
         self.now = now
         self.new_id = new_id
+        self.host: Host = host or NoHost()
         self.counters: dict[str, int] = {}
 
     def note(self, counter: str, by: int = 1) -> None:

@@ -7,45 +7,20 @@ fails, the answer is the last valid view and the failure is said (behaviour.md, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
 
 import anyio
 import msgspec
 
-from ctxd.compaction import elision
-from ctxd.compaction.extract import Item
-from ctxd.compaction.tail import clip_unit
-from ctxd.core.budget import Limits
 from ctxd.core.facts import weigh
 from ctxd.core.fingerprint import fingerprint
 from ctxd.core.projection import Projection
-from ctxd.core.units import divide
 from ctxd.model.errors import CtxdError
-from ctxd.model.events import Load, StageFailed, ViewElided
+from ctxd.model.events import Load, StageFailed
 from ctxd.model.messages import Native
-from ctxd.service import compactor
-from ctxd.service.append import read_views
+from ctxd.service.admission import read_views
 from ctxd.service.rendering import Shown
 from ctxd.service.session import Prepared, Session, Written
-
-PreparePhase: TypeAlias = Literal["turnStart", "iteration", "retry"]
-
-
-class Stage(msgspec.Struct, frozen=True):
-    """One step that changed the view or failed to. Tokens are calibrated."""
-
-    stage: str
-    reason: str
-    edits: int
-    tokens_freed: int
-
-
-class Cost(msgspec.Struct, frozen=True):
-    """What a change of the prefix costs and saves, tokens; after `break_even_calls` it has paid."""
-
-    write_tokens: int
-    saved_tokens: int
-    break_even_calls: int
+from ctxd.service.shrinking import Cost, PreparePhase, Shrunk, Stage, shrink
 
 
 class CacheFacts(msgspec.Struct, frozen=True):
@@ -85,25 +60,25 @@ async def prepare(session: Session, phase: PreparePhase, pending: Sequence[Nativ
         before = session.project(load, size)
         messages_before = len(session.state.view)
         generation = session.state.generation
-        stages: list[Stage] = []
-        cost: Cost | None = None
-        compacted = False
-        if session.writable:
-            try:
-                cost, compacted = await _shrink(session, phase, before, load, stages)
-            except CtxdError as error:
-                stages.append(Stage("pipeline", f"failed:{error.kind}", 0, 0))
-                await _say_failure(session, error)
+    shrunk = Shrunk()
+    if session.writable:
+        try:
+            shrunk = await shrink(session, phase, before)
+        except CtxdError as error:
+            shrunk = Shrunk((Stage("pipeline", f"failed:{error.kind}", 0, 0),))
+            await _say_failure(session, error)
+    async with session.lane:
+        await session.settle()
         projection = session.project(load, size)
         shown = await render(session, pending)
-        sealed = fingerprint(session.state, b"".join(native.raw for native in pending))
         state = session.state
+        sealed = fingerprint(state, b"".join(native.raw for native in pending))
         request_id = f"r{state.revision}.{state.generation}.{sealed[:16]}"
-        previous = session.last_shown
-        reason = stages[-1].reason if stages and state.generation != generation else ""
-        cache = _compare(previous, shown, reason, cost)
+        replaced = state.generation != generation
+        reason = shrunk.stages[-1].reason if shrunk.stages and replaced else ""
+        cache = _compare(session.last_shown, shown, reason, shrunk.cost)
         session.last_shown = shown
-        weight = session.state.load
+        weight = state.load
         session.prepared = Prepared(
             request_id=request_id,
             load=Load(weight.fixed, weight.view + load.view, weight.media + load.media),
@@ -121,9 +96,9 @@ async def prepare(session: Session, phase: PreparePhase, pending: Sequence[Nativ
             projection=projection,
             messages_before=messages_before,
             phase=phase,
-            stages=tuple(stages),
-            compacted=compacted,
-            replaced=state.generation != generation,
+            stages=shrunk.stages,
+            compacted=shrunk.compacted,
+            replaced=replaced,
             cache=cache,
         )
 
@@ -148,77 +123,6 @@ async def render(session: Session, pending: Sequence[Native] = ()) -> list[Shown
     else:
         shown, _ = session.rendering.render(session.state, natives, pending)
     return shown
-
-
-async def _shrink(
-    session: Session, phase: PreparePhase, before: Projection, pending: Load, stages: list[Stage]
-) -> tuple[Cost | None, bool]:
-    """Elide, else compact, else clip: at most one batch of events."""
-    state = session.state
-    settings = session.environment.settings
-    weigher = await session.weigher()
-    now = session.environment.now()
-    expired = bool(state.last_call_at) and now - state.last_call_at >= settings.elision.cache_expired_ms
-    batch = elision.plan(
-        state,
-        "oversizedOnly" if phase == "iteration" else "full",
-        elision.Pressure(before.decisive, state.ratio, before.limits, state.provider_calls),
-        settings.elision,
-        settings.cache,
-        count=weigher.count,
-        expired=expired,
-    )
-    freed = batch.saved if batch else 0
-    reason = compactor.due(session, before, freed)
-    if reason is not None and session.worth_compacting():
-        requested = _room(before, pending, state.ratio) if reason == "contextLimit" else None
-        done = await compactor.compact(session, trigger="auto", reason=reason, requested=requested)
-        stages.append(
-            Stage(
-                "compaction", done.failure or reason, len(done.units), done.before.tokens - done.after.tokens
-            )
-        )
-        if done.outcome == "applied":
-            return Cost(done.after.tokens, done.before.tokens - done.after.tokens, 0), True
-        session.remember_attempt()
-    if batch is not None:
-        name = "cacheExpiry" if expired else "elision"
-        await session.commit([Written(ViewElided(elisions=batch.elisions, stage=name))])
-        reasons = sorted({e.reason for e in batch.elisions})
-        stages.append(Stage(name, ",".join(reasons), len(batch.elisions), batch.saved))
-        session.environment.note("elisions", len(batch.elisions))
-        return Cost(batch.rewritten, batch.saved, batch.break_even), False
-    if before.limits is not None and before.decisive > before.limits.available:
-        await _clip_newest(session, before, before.limits, stages)
-    return None, False
-
-
-async def _clip_newest(session: Session, before: Projection, limits: Limits, stages: list[Stage]) -> None:
-    """Last resort: head and tail of the newest results, so that the request can be sent at all."""
-    state = session.state
-    units = divide([entry.facts for entry in state.view])
-    if not units or units[-1].kind != "tools":
-        return
-    unit = units[-1]
-    entries = state.view[unit.start : unit.end]
-    natives = await session.natives([entry.facts.id for entry in entries])
-    items = [Item(e, session.dialect.view(n.value)) for e, n in zip(entries, natives, strict=True)]
-    cost = sum(entry.tokens for entry in entries)
-    room = cost - int((before.decisive - limits.available) / state.ratio) - 1
-    weigher = await session.weigher()
-    local = msgspec.structs.replace(unit, start=0, end=len(entries))
-    cuts = clip_unit(state, items, local, max(0, room), weigher.count)
-    if not cuts:
-        return
-    await session.commit([Written(ViewElided(elisions=tuple(e for e, _ in cuts), stage="clip"))])
-    freed = round(sum(e.saved - shown for e, shown in cuts) * state.ratio)
-    stages.append(Stage("clip", "clippedNewest", len(cuts), freed))
-
-
-def _room(before: Projection, pending: Load, ratio: float) -> int:
-    """Tokens that messages may have when the fixed part alone is beyond the threshold."""
-    assert before.limits is not None
-    return max(1, before.limits.available - before.floor - round(pending.view * ratio))
 
 
 async def _say_failure(session: Session, error: CtxdError) -> None:

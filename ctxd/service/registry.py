@@ -14,6 +14,7 @@ from ctxd.model.settings import Settings
 from ctxd.service import opening
 from ctxd.service.counting import Counting
 from ctxd.service.environment import Environment
+from ctxd.service.host import Host
 from ctxd.service.listing import Listing, Row, row_of
 from ctxd.service.opening import Fixed, Mode
 from ctxd.service.recall import Shelf
@@ -28,10 +29,15 @@ class Registry:
     """Everything one daemon owns. `client` names the host in leases."""
 
     def __init__(
-        self, settings: Settings, *, client: str = "", environment: Environment | None = None
+        self,
+        settings: Settings,
+        *,
+        client: str = "",
+        host: Host | None = None,
+        environment: Environment | None = None,
     ) -> None:
         cache = Path(settings.storage.cache).expanduser() if settings.storage.cache else None
-        self.environment = environment or Environment(settings, Counting(cache))
+        self.environment = environment or Environment(settings, Counting(cache), host=host)
         self.client = client
         self.shelf = Shelf()
         self.started = self.environment.now()
@@ -97,6 +103,7 @@ class Registry:
         if session.writable:
             async with session.lane:
                 await opening.update(session, fixed)
+        await session.look_up_window()
         await self._index(session)
         return session
 

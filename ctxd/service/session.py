@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import msgspec
@@ -19,7 +20,16 @@ from ctxd.core.fold import SessionState
 from ctxd.core.projection import Projection, project
 from ctxd.dialects.base import Dialect
 from ctxd.model import events
-from ctxd.model.events import BODIES, AnyEvent, CheckpointCommitted, Load, MessagesAppended, Placed
+from ctxd.model.events import (
+    BODIES,
+    AnyEvent,
+    CheckpointCommitted,
+    HandoffRecorded,
+    Load,
+    MessagesAppended,
+    Pinned,
+    Placed,
+)
 from ctxd.model.messages import MessageFacts, Native
 from ctxd.model.records import Draft, Record
 from ctxd.service.bodies import Bodies
@@ -28,6 +38,9 @@ from ctxd.service.rendering import Rendering, Shown
 from ctxd.store.event_log import SessionLog
 from ctxd.store.ledger import Ledger
 from ctxd.tokenizer.windows import window_of
+
+if TYPE_CHECKING:
+    from ctxd.service.compactions import Planned
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -64,7 +77,10 @@ class Session:
         self.lane = anyio.Lock()
         self.prepared: Prepared | None = None
         self.last_shown: list[Shown] | None = None
+        self.compacting = False
+        self.plans: dict[str, Planned] = {}
         self._attempt: tuple[int, int] | None = None
+        self._catalog: tuple[str, int | None] = ("", None)
         self.unreadable: list[int] = []
         for record in log.records:
             self._take(record)
@@ -100,9 +116,28 @@ class Session:
     def window(self) -> Window:
         """The session's context window and where the number comes from."""
         model = self.state.model
-        known = model.context_window or model.id in self.environment.settings.model.windows
-        catalog = None if known or not model.id else window_of(model.id, model.provider)
+        catalog = self._catalog[1] if self._catalog[0] == model.id else None
         return resolve_window(model, self.environment.settings.model.windows, catalog)
+
+    async def look_up_window(self) -> None:
+        """Ask the catalog about the session's model, once per model; the first look-up ever is slow."""
+        model = self.state.model
+        if model.id and self._catalog[0] != model.id:
+            option = self.environment.settings.storage.cache
+            found = await anyio.to_thread.run_sync(
+                lambda: window_of(
+                    model.id, model.provider, cache=Path(option).expanduser() if option else None
+                )
+            )
+            self._catalog = (model.id, found)
+
+    def tokens(self, end: int | None = None) -> int:
+        """Calibrated tokens of the view's messages, or of its first `end`; system and tools not included."""
+        state = self.state
+        if end is None or end == len(state.view):
+            return round(state.view_tokens * state.ratio) + state.view_media
+        entries = state.view[:end]
+        return round(sum(e.tokens for e in entries) * state.ratio) + sum(e.media for e in entries)
 
     def limits(self) -> Limits | None:
         return limit(self.window(), self.state.model, self.environment.settings.budget)
@@ -198,6 +233,10 @@ def _placed(event: AnyEvent) -> tuple[MessageFacts, ...]:
             return messages
         case CheckpointCommitted(replacement=replacement):
             return tuple(item.facts for item in replacement if isinstance(item, Placed))
+        case Pinned(facts=facts):
+            return (facts,) if facts is not None else ()
+        case HandoffRecorded(facts=facts):
+            return (facts,)
         case _:
             return ()
 

@@ -14,6 +14,7 @@ from ctxd.server.wire import context as wire
 from ctxd.service import compactor, opening, validate
 from ctxd.service import prepare as preparing
 from ctxd.service import report as reporting
+from ctxd.service.compactions import Job
 from ctxd.service.registry import Registry
 from ctxd.service.session import Session
 
@@ -101,23 +102,37 @@ async def compact(
     registry: Registry, params: compactions.ContextCompactParams, call: Call
 ) -> compactions.CompactionReport:
     session = registry.get(params.session_id)
+    job = Job(
+        trigger=params.trigger,
+        reason="manual" if params.trigger == "manual" else "threshold",
+        strategy=params.strategy,
+        requested=params.target_tokens,
+        up_to=params.up_to,
+        instructions=params.instructions or "",
+        dry_run=params.dry_run,
+    )
     if params.delivery == "inline":
         raise NoSampler("this build asks no model for summaries", hint="use strategy deterministic")
-    if params.up_to is not None:
-        raise InvalidParams.at("upTo", "partial compaction is not built yet")
-    async with session.lane:
-        await session.settle()
-        done = await compactor.compact(
-            session,
-            trigger=params.trigger,
-            reason="manual" if params.trigger == "manual" else "threshold",
-            requested=params.target_tokens,
-            dry_run=params.dry_run,
-        )
-    made = shapes.compaction(session, done)
-    if params.strategy == "model":
-        made = made.model_copy(update={"failure_reason": made.failure_reason or "noSampler"})
-    return made
+    return shapes.compaction(session, await compactor.compact(session, job))
+
+
+async def commit(
+    registry: Registry, params: compactions.ContextCommitParams, call: Call
+) -> compactions.CompactionReport:
+    session = registry.get(params.session_id)
+    return shapes.compaction(session, await compactor.commit_plan(session, params.plan_id))
+
+
+async def undo(
+    registry: Registry, params: compactions.ContextUndoParams, call: Call
+) -> wire.ContextUndoResult:
+    session = registry.get(params.session_id)
+    await compactor.undo(session, params.checkpoint_id)
+    return wire.ContextUndoResult(
+        revision=session.state.revision,
+        generation=session.state.generation,
+        projection=shapes.projection(session, session.project()),
+    )
 
 
 async def validate_messages(

@@ -32,6 +32,7 @@ async def update_session(
     session = registry.get(params.session_id)
     async with session.lane:
         await opening.update(session, shapes.fixed(params))
+    await session.look_up_window()
     return shapes.session_info(session)
 
 

@@ -16,7 +16,7 @@ from ctxd.model.summary import SessionSummary
 from ctxd.server.wire import compactions, projections, sessions
 from ctxd.server.wire.base import NativeValue
 from ctxd.service.append import Meta
-from ctxd.service.compactor import Compaction, Size
+from ctxd.service.compactions import Compaction, Size
 from ctxd.service.listing import Row
 from ctxd.service.opening import Fixed
 from ctxd.service.prepare import CacheFacts
@@ -112,6 +112,7 @@ def compaction(session: Session, done: Compaction) -> compactions.CompactionRepo
         trigger=done.trigger,
         reason=done.reason,
         checkpoint_id=done.checkpoint_id or None,
+        plan_id=done.plan_id or None,
         before=_size(done.before),
         after=_size(done.after),
         target=done.target,
@@ -126,8 +127,8 @@ def compaction(session: Session, done: Compaction) -> compactions.CompactionRepo
         audit=_audit(done),
         restored_files=[],
         pins=sum(1 for entry in session.state.view if entry.facts.pinned),
-        attempts=0,
-        input_reductions=0,
+        attempts=done.attempts,
+        input_reductions=done.reductions,
         failure_reason=done.failure or None,
         cache=compactions.CacheReport(
             stable_prefix_messages=0 if done.outcome == "applied" else len(session.state.view),

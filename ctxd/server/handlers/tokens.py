@@ -11,7 +11,7 @@ from ctxd.model.events import Model
 from ctxd.server.calls import Call
 from ctxd.server.handlers import shapes
 from ctxd.server.wire import tokens as wire
-from ctxd.service.append import read_views
+from ctxd.service.admission import read_views
 from ctxd.service.environment import choice_of
 from ctxd.service.registry import Registry
 

@@ -204,3 +204,16 @@ class ContextCompactParams(SessionParams):
         description="How the host gives a summary: asked by the daemon, or with `context/commit`.",
     )
     work_done_token: ProgressToken | None = Field(default=None, description="Token for `$/progress`.")
+
+
+class ContextCommitParams(SessionParams):
+    """Parameters of `context/commit`."""
+
+    plan_id: str = Field(min_length=1, description="From a dry run, or from a report that asks for input.")
+    summary: str | None = Field(default=None, description="The model's text, where the plan asked for one.")
+
+
+class ContextUndoParams(SessionParams):
+    """Parameters of `context/undo`."""
+
+    checkpoint_id: str | None = Field(default=None, description="The newest that stands, when absent.")

@@ -171,3 +171,11 @@ class ContextValidateResult(Wire):
     violations: list[Violation]
     repaired: list[NativeOut] | None = None
     edits: list[Edit] | None = None
+
+
+class ContextUndoResult(Wire):
+    """The session with the earlier view."""
+
+    revision: Count
+    generation: Count
+    projection: Projection

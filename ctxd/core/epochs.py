@@ -1,0 +1,119 @@
+"""What changes a view other than growth and elision: undo, pins, the handoff of an epoch.
+
+Functions on the folded state, called by `fold` alone. An epoch lasts from one valid checkpoint to
+the next.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ctxd.core.budget import part
+from ctxd.model.events import HandoffRecorded, Pinned, Unpinned, ViewUndone
+from ctxd.model.summary import SessionSummary
+
+if TYPE_CHECKING:
+    from ctxd.core.fold import Entry, SessionState
+
+HANDOFF_VERSION = 1
+
+
+class Before(msgspec.Struct, frozen=True):
+    """The view a checkpoint replaced, the typed state then, how long the transcript was, and the epoch."""
+
+    entries: tuple[Entry, ...]
+    summary: SessionSummary
+    transcript: int
+    epoch: int
+
+
+class Handoff(msgspec.Struct, frozen=True):
+    """The handoff of an epoch. `suppressed`: records contradict, and none is believed (E §4.2)."""
+
+    record: HandoffRecorded | None = None
+    suppressed: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """True while a handoff may still be recorded in this epoch."""
+        return self.record is None and not self.suppressed
+
+
+def undo(state: SessionState, event: ViewUndone) -> None:
+    """Bring back the view before a checkpoint; later checkpoints go with it. Unknown ids change nothing."""
+    before = state.befores.get(event.checkpoint_id)
+    if before is None:
+        return
+    showing = {pin.facts.id: pin.facts for pin in state.pins.values() if pin.facts is not None}
+    entries = [
+        entry
+        for entry in before.entries
+        if entry.facts.inserted not in ("pin", "handoff") or entry.facts.id in showing
+    ]
+    known = {entry.facts.id for entry in entries}
+    later = state.transcript[before.transcript :]
+    entries.extend(state.entries[facts.id] for facts in later if facts.id not in known)
+    position = next(i for i, c in enumerate(state.checkpoints) if c.checkpoint_id == event.checkpoint_id)
+    for gone in state.checkpoints[position:]:
+        state.befores.pop(gone.checkpoint_id, None)
+    del state.checkpoints[position:]
+    state.summary = before.summary
+    state.epoch = before.epoch
+    state.generation += 1
+    state.handoff = Handoff()
+    state.set_view(entries)
+    for facts in showing.values():
+        if facts.id not in known:
+            state.show(facts)
+
+
+def pin(state: SessionState, event: Pinned) -> None:
+    """Keep something whole: a message where it stands, or a text shown from now on."""
+    state.pins[event.pin_id] = event
+    if event.facts is not None:
+        state.show(event.facts)
+
+
+def unpin(state: SessionState, event: Unpinned) -> None:
+    """Let a pin go. A text it showed leaves the view, which is a change of the view."""
+    gone = state.pins.pop(event.pin_id, None)
+    if gone is None or gone.facts is None or gone.facts.id not in state.places:
+        return
+    anchor = state.anchor
+    state.set_view([entry for entry in state.view if entry.facts.id != gone.facts.id])
+    state.anchor = anchor
+    state.generation += 1
+
+
+def hand_off(state: SessionState, event: HandoffRecorded) -> None:
+    """Show the handoff of this epoch; a second or malformed one suppresses them all."""
+    if state.handoff.record is not None or state.handoff.suppressed or not is_valid(event):
+        shown = state.handoff.record
+        state.handoff = Handoff(suppressed=True)
+        if shown is not None and shown.facts.id in state.places:
+            anchor = state.anchor
+            state.set_view([entry for entry in state.view if entry.facts.id != shown.facts.id])
+            state.anchor = anchor
+            state.generation += 1
+        return
+    state.handoff = Handoff(record=event)
+    state.show(event.facts)
+
+
+def is_valid(event: HandoffRecorded) -> bool:
+    """The strict v1 checks (E §4.1): version, id, and numbers that agree with each other."""
+    return (
+        event.version == HANDOFF_VERSION
+        and 0 < len(event.facts.id) <= 128
+        and all(" " < c != "\x7f" for c in event.facts.id)
+        and event.available_for_input > 0
+        and 0 <= event.handoff_threshold <= event.observed_prompt_tokens < event.compaction_threshold
+        and event.compaction_threshold <= event.available_for_input
+    )
+
+
+def pin_budget(available: int | None, most: int) -> int:
+    """Base tokens that pinned texts and messages may have: a tenth of the input budget, at most `most`."""
+    return most if available is None else min(most, part(available, 0.1))

@@ -1,0 +1,151 @@
+"""Which messages a session takes: the laws of its dialect, applied to what is new.
+
+Refused is exactly what `context/validate` calls refused for the view with the new messages behind it.
+Only the older messages that can matter are read, so the work is proportional to what is new. Must not
+know how messages are described or written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ctxd.core.fold import SessionState
+from ctxd.dialects.base import BadShape, Dialect
+from ctxd.model.blocks import MessageView, ToolResult, Violation
+from ctxd.model.errors import InvalidMessages
+from ctxd.model.messages import Native
+from ctxd.service.session import Session
+
+
+class Past(msgspec.Struct, frozen=True):
+    """Older messages that new ones are judged by, in order; "" is the id of a stand-in for others."""
+
+    ids: tuple[str, ...]
+    views: tuple[MessageView, ...]
+
+
+def read_views(view: Any, natives: Sequence[Native]) -> list[MessageView]:
+    """Block views of native messages. Raises InvalidMessages naming every shape that is wrong."""
+    views: list[MessageView] = []
+    bad: list[dict[str, object]] = []
+    for index, native in enumerate(natives):
+        try:
+            views.append(view(native.value))
+        except BadShape as error:
+            path = f"messages.{index}.{error.path}" if error.path else f"messages.{index}"
+            bad.append({"rule": "shape", "index": index, "detail": error.message, "path": path})
+    if bad:
+        failure = InvalidMessages.of([{k: v for k, v in item.items() if k != "path"} for item in bad])
+        failure.facts["errors"] = [{"path": item["path"], "message": item["detail"]} for item in bad]
+        raise failure
+    return views
+
+
+async def recollect(session: Session, views: Sequence[MessageView]) -> Past:
+    """The part of the view that decides about `views`.
+
+    The newest assistant turn with the results behind it, and for every call id that is named again the
+    newest message that made it with those that answered it. What lies between is a user message to the
+    laws: it parts turns, and asks nothing.
+    """
+    state = session.state
+    places = set(_newest_turn(state))
+    named = {call.call_id for view in views for call in view.calls}
+    named |= {result.call_id for view in views for result in view.results}
+    for call_id in named:
+        places.update(_owners(state, call_id))
+    natives = await session.natives([state.view[place].facts.id for place in sorted(places)])
+    ids: list[str] = []
+    read: list[MessageView] = []
+    gap = session.dialect.view(session.dialect.make("user", "others"))
+    expected = 0
+    for place, native in zip(sorted(places), natives):
+        if place != expected:
+            ids.append("")
+            read.append(gap)
+        ids.append(state.view[place].facts.id)
+        read.append(session.dialect.view(native.value))
+        expected = place + 1
+    if expected != len(state.view):
+        ids.append("")
+        read.append(gap)
+    return Past(tuple(ids), tuple(read))
+
+
+def refusals(dialect: Dialect, past: Past, views: Sequence[MessageView]) -> list[Violation]:
+    """Violations among `views` that ctxd does not mend, by index into them."""
+    given, first = [*past.views, *views], len(past.views)
+    found = [
+        msgspec.structs.replace(v, index=v.index - first)
+        for rule in dialect.rules
+        for v in rule.violations(given)
+        if v.mend == "refuse" and v.index >= first
+    ]
+    return sorted(found, key=lambda v: v.index)
+
+
+def find_repeats(past: Past, views: Sequence[MessageView]) -> dict[int, str | int]:
+    """Messages that say nothing but results given before, each the same: index to the first giving.
+
+    The first giving is a message id, or an index into `views`. Such messages are dropped with a warning
+    (protocol.md, section 10); results that differ are the laws' to refuse.
+    """
+    given: dict[str, tuple[ToolResult, str | int]] = {}
+    called: set[str] = set()
+    repeats: dict[int, str | int] = {}
+    known: list[tuple[str | int, MessageView]] = [*zip(past.ids, past.views), *enumerate(views)]
+    for source, view in known:
+        for call in view.calls:
+            called.add(call.call_id)
+            given.pop(call.call_id, None)
+        if isinstance(source, int) and (first := _first_giving(view, given)) is not None:
+            repeats[source] = first
+            continue
+        for result in view.results:
+            if result.call_id in called:
+                given.setdefault(result.call_id, (result, source))
+    return repeats
+
+
+def _first_giving(view: MessageView, given: Mapping[str, tuple[ToolResult, str | int]]) -> str | int | None:
+    results = view.results
+    if not results or len(results) != len(view.blocks):
+        return None
+    known = [given.get(result.call_id) for result in results]
+    if any(old is None or old[0] != result for old, result in zip(known, results)):
+        return None
+    return known[0][1] if known[0] else None
+
+
+def _newest_turn(state: SessionState) -> list[int]:
+    """Places of the newest assistant messages and of the results behind them."""
+    place = len(state.view) - 1
+    found: list[int] = []
+    while place >= 0 and state.view[place].facts.role != "assistant":
+        if state.view[place].facts.results:
+            found.append(place)
+        place -= 1
+    while place >= 0 and state.view[place].facts.role == "assistant":
+        found.append(place)
+        place -= 1
+    return found
+
+
+def _owners(state: SessionState, call_id: str) -> list[int]:
+    """Places of the newest message of the view that made this call, and of its answers."""
+    found: list[int] = []
+    made = -1
+    for message_id, _ in reversed(state.calls.get(call_id, ())):
+        if message_id in state.places:
+            made = state.places[message_id]
+            found.append(made)
+            break
+    for message_id in reversed(state.results.get(call_id, ())):
+        place = state.places.get(message_id, -1)
+        if place < made:
+            break
+        found.append(place)
+    return [place for place in found if place >= 0]

@@ -1,0 +1,72 @@
+"""What a compaction is asked for and what it answers."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from ctxd.compaction.audit import Audit
+from ctxd.model.events import CompactionReason, Strategy, Trigger, UnitFate
+from ctxd.model.summary import SessionSummary
+from ctxd.service.replacing import Drafted
+
+Outcome: TypeAlias = Literal[
+    "applied", "planned", "inputRequired", "noop", "blocked", "failed", "cannotReach"
+]
+Asked: TypeAlias = Literal["auto", "model", "deterministic"]
+
+CHECKPOINT_VERSION = 1
+
+
+class Size(msgspec.Struct, frozen=True):
+    """A view or its beginning: calibrated tokens of its messages, how many, and their bytes."""
+
+    tokens: int
+    messages: int
+    bytes: int
+
+
+class Job(msgspec.Struct, frozen=True):
+    """One request for a compaction. `requested` is a target in tokens, `up_to` a message id."""
+
+    trigger: Trigger
+    reason: CompactionReason
+    strategy: Asked = "auto"
+    requested: int | None = None
+    up_to: str | None = None
+    instructions: str = ""
+    dry_run: bool = False
+
+
+class Compaction(msgspec.Struct, frozen=True):
+    """The outcome of one attempt. `failure` names a reason when the outcome is no success.
+
+    `attempts` are samples taken from a model, `reductions` times its input had to shrink.
+    """
+
+    outcome: Outcome
+    trigger: Trigger
+    reason: CompactionReason
+    before: Size
+    after: Size
+    target: int
+    floor: int
+    strategy: Strategy | None = None
+    checkpoint_id: str = ""
+    plan_id: str = ""
+    units: tuple[UnitFate, ...] = ()
+    summary: SessionSummary | None = None
+    audit: Audit | None = None
+    failure: str = ""
+    attempts: int = 0
+    reductions: int = 0
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """A plan that can be committed while the session stands at `revision`."""
+
+    report: Compaction
+    drafted: Drafted
+    covers: int
+    revision: int

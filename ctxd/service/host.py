@@ -1,0 +1,106 @@
+"""The host as the service sees it: someone to ask for a summary, to warn, and to tell.
+
+The wire side implements this; a daemon without a host that can answer has `NoHost`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import msgspec
+
+if TYPE_CHECKING:
+    from ctxd.service.session import Session
+
+
+class SampleRequest(msgspec.Struct, frozen=True):
+    """One request for a summary. `messages` are (role, text) pairs."""
+
+    session_id: str
+    attempt: int
+    system: str
+    messages: tuple[tuple[Literal["user", "assistant"], str], ...]
+    max_tokens: int
+
+
+class SampleReply(msgspec.Struct, frozen=True):
+    """A model's answer. `usage` is native; `is_text` false for an answer that is no text (a tool call)."""
+
+    text: str
+    model: str = ""
+    stop_reason: str = ""
+    usage: dict[str, object] | None = None
+    is_text: bool = True
+
+
+class HookRequest(msgspec.Struct, frozen=True):
+    """What a host is asked before a compaction."""
+
+    session_id: str
+    trigger: str
+    reason: str
+    messages_before: int
+    tokens_before: int
+
+
+class HookReply(msgspec.Struct, frozen=True):
+    """The host's word: `instructions` go into the summary's prompt."""
+
+    allow: bool = True
+    reason: str = ""
+    instructions: str = ""
+
+
+class SampleFailed(Exception):
+    """Asking for a summary failed. `kind` decides what comes next.
+
+    `overflow`: the input must shrink; `transient`: the same may work later; `fatal`: it will not;
+    `timeout`; `unavailable`: there is nobody to ask.
+    """
+
+    def __init__(
+        self, kind: Literal["overflow", "transient", "fatal", "timeout", "unavailable"], message: str
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Host(Protocol):
+    """What a host can do for its sessions. Notifications never block."""
+
+    @property
+    def can_sample(self) -> bool: ...
+
+    async def sample(self, request: SampleRequest, within: float) -> SampleReply:
+        """Ask for a summary; `within` in seconds. Raises SampleFailed."""
+        ...
+
+    async def before_compaction(self, request: HookRequest, within: float) -> HookReply:
+        """Ask whether a compaction may happen. A host without hook allows it; so does one that fails."""
+        ...
+
+    def view_changed(self, session: Session, cause: str) -> None:
+        """Tell that a model view changed other than by an append of the host."""
+        ...
+
+    def phase(self, session: Session, stage: Literal["start", "complete"], numbers: dict[str, int]) -> None:
+        """Tell that a compaction began or ended, with typed numbers."""
+        ...
+
+
+class NoHost:
+    """Nobody to ask or tell."""
+
+    can_sample = False
+
+    async def sample(self, request: SampleRequest, within: float) -> SampleReply:
+        raise SampleFailed("unavailable", "no host to ask")
+
+    async def before_compaction(self, request: HookRequest, within: float) -> HookReply:
+        return HookReply()
+
+    def view_changed(self, session: Session, cause: str) -> None:
+        return
+
+    def phase(self, session: Session, stage: Literal["start", "complete"], numbers: dict[str, int]) -> None:
+        return

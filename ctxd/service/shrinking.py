@@ -1,0 +1,179 @@
+"""What `prepare` does to make a request fit: elision, else compaction, else a clip; then the handoff.
+
+Each is planned on what the one before it leaves. All that is not a compaction is committed as one
+batch; a compaction commits itself.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from ctxd.compaction import elision, handoff
+from ctxd.compaction.extract import Item
+from ctxd.compaction.tail import clip_unit
+from ctxd.core.budget import Limits
+from ctxd.core.facts import describe
+from ctxd.core.projection import Projection
+from ctxd.core.units import divide
+from ctxd.model.events import Elision, HandoffRecorded, ViewElided
+from ctxd.model.messages import Native
+from ctxd.service import compactor
+from ctxd.service.compactions import Compaction, Job
+from ctxd.service.rendering import encode
+from ctxd.service.session import Session, Written
+
+PreparePhase: TypeAlias = Literal["turnStart", "iteration", "retry"]
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """One step that changed the view or failed to. Tokens are calibrated."""
+
+    stage: str
+    reason: str
+    edits: int
+    tokens_freed: int
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """What a change of the prefix costs and saves, tokens; after `break_even_calls` it has paid."""
+
+    write_tokens: int
+    saved_tokens: int
+    break_even_calls: int
+
+
+class Shrunk(msgspec.Struct, frozen=True):
+    """What was done. `compaction` is the attempt that was made, successful or not."""
+
+    stages: tuple[Stage, ...] = ()
+    cost: Cost | None = None
+    compaction: Compaction | None = None
+
+    @property
+    def compacted(self) -> bool:
+        return self.compaction is not None and self.compaction.outcome == "applied"
+
+
+async def shrink(session: Session, phase: PreparePhase, before: Projection) -> Shrunk:
+    """Make the next request fit, as far as it can be. Must be called without the lane.
+
+    Raises what committing and compacting raise; then the view is as it was.
+    """
+    async with session.lane:
+        batch = await _elisions(session, phase, before)
+    freed = batch.saved if batch else 0
+    stages: list[Stage] = []
+    attempt: Compaction | None = None
+    reason = compactor.due(session, before, freed)
+    if reason is not None and session.worth_compacting() and not session.compacting:
+        job = Job(trigger="auto", reason=reason, requested=compactor.aim(session, before, reason))
+        attempt = await compactor.compact(session, job)
+        gained = attempt.before.tokens - attempt.after.tokens
+        stages.append(Stage("compaction", attempt.failure or reason, len(attempt.units), gained))
+        if attempt.outcome == "applied":
+            return Shrunk(tuple(stages), Cost(attempt.after.tokens, gained, 0), attempt)
+        session.remember_attempt()
+    async with session.lane:
+        more, cost = await _commit_rest(session, before, batch)
+    return Shrunk((*stages, *more), cost, attempt)
+
+
+async def _elisions(session: Session, phase: PreparePhase, before: Projection) -> elision.Batch | None:
+    state = session.state
+    settings = session.environment.settings
+    weigher = await session.weigher()
+    return elision.plan(
+        state,
+        "oversizedOnly" if phase == "iteration" else "full",
+        elision.Pressure(before.decisive, state.ratio, before.limits, state.provider_calls),
+        settings.elision,
+        settings.cache,
+        count=weigher.count,
+        expired=_cache_expired(session),
+    )
+
+
+def _cache_expired(session: Session) -> bool:
+    """Whether the provider's prompt cache has gone cold since the last call."""
+    last = session.state.last_call_at
+    after = session.environment.settings.elision.cache_expired_ms
+    return bool(last) and session.environment.now() - last >= after
+
+
+async def _commit_rest(
+    session: Session, before: Projection, batch: elision.Batch | None
+) -> tuple[list[Stage], Cost | None]:
+    """Commit elisions, a clip and the handoff together. The caller holds the lane."""
+    written: list[Written] = []
+    stages: list[Stage] = []
+    cost: Cost | None = None
+    freed = 0
+    if batch is not None:
+        name = "cacheExpiry" if _cache_expired(session) else "elision"
+        written.append(Written(ViewElided(elisions=batch.elisions, stage=name)))
+        reasons = sorted({e.reason for e in batch.elisions})
+        stages.append(Stage(name, ",".join(reasons), len(batch.elisions), batch.saved))
+        cost = Cost(batch.rewritten, batch.saved, batch.break_even)
+        freed = batch.saved
+        session.environment.note("elisions", len(batch.elisions))
+    limits = before.limits
+    if limits is not None and before.decisive - freed > limits.available:
+        cuts, gained = await _clip_newest(session, before.decisive - freed, limits)
+        if cuts:
+            written.append(Written(ViewElided(elisions=cuts, stage="clip")))
+            stages.append(Stage("clip", "clippedNewest", len(cuts), gained))
+            freed += gained
+    handed = await _handoff(session, before.decisive - freed, limits)
+    if handed is not None:
+        written.append(handed)
+        stages.append(Stage("handoff", "band", 1, 0))
+    if written:
+        await session.commit(written)
+    return stages, cost
+
+
+async def _clip_newest(session: Session, tokens: int, limits: Limits) -> tuple[tuple[Elision, ...], int]:
+    """Last resort: head and tail of the newest results, so that the request can be sent at all."""
+    state = session.state
+    units = divide([entry.facts for entry in state.view])
+    if not units or units[-1].kind != "tools":
+        return (), 0
+    unit = units[-1]
+    entries = state.view[unit.start : unit.end]
+    natives = await session.natives([entry.facts.id for entry in entries])
+    items = [Item(e, session.dialect.view(n.value)) for e, n in zip(entries, natives, strict=True)]
+    cost = sum(entry.tokens for entry in entries)
+    room = cost - int((tokens - limits.available) / state.ratio) - 1
+    weigher = await session.weigher()
+    local = msgspec.structs.replace(unit, start=0, end=len(entries))
+    cuts = clip_unit(state, items, local, max(0, room), weigher.count)
+    gained = round(sum(e.saved - shown for e, shown in cuts) * state.ratio)
+    return tuple(e for e, _ in cuts), gained
+
+
+async def _handoff(session: Session, tokens: int, limits: Limits | None) -> Written | None:
+    """The one handoff of an epoch, in the band between the thresholds (behaviour.md, section 6)."""
+    state = session.state
+    settings = session.environment.settings
+    if limits is None or not settings.handoff.enabled or not state.handoff.is_open:
+        return None
+    if not limits.handoff <= tokens < limits.compaction or not state.view:
+        return None
+    if divide([entry.facts for entry in state.view[-1:]])[0].open:
+        return None
+    text = handoff.reminder(limits.compaction - tokens)
+    value = session.dialect.make("user", text)
+    native = Native(raw=encode(value), value=value)
+    view = session.dialect.view(value)
+    facts = describe(session.environment.new_id("h"), native, view, await session.weigher(), hidden=True)
+    event = HandoffRecorded(
+        version=1,
+        observed_prompt_tokens=tokens,
+        available_for_input=limits.available,
+        handoff_threshold=limits.handoff,
+        compaction_threshold=limits.compaction,
+        facts=msgspec.structs.replace(facts, inserted="handoff", user_turn=False),
+    )
+    return Written(event, (native.raw,))
