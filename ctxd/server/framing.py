@@ -7,6 +7,7 @@ is too large to be read.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import BinaryIO
 
 import msgspec
@@ -41,16 +42,17 @@ def frame(body: bytes) -> bytes:
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
-def read_frame(stream: BinaryIO, limit: int) -> Frame | Oversized | None:
+def read_frame(stream: BinaryIO, limit: Callable[[], int]) -> Frame | Oversized | None:
     """The next frame; None at the end of the stream.
 
-    Header names are read in any case, lines may end in LF or CRLF, empty lines before a header
-    are skipped. Raises FramingError on anything else that is no header, and on an end inside a frame.
+    `limit` is asked for the largest body, bytes, when a header has come. Header names are read in
+    any case, lines may end in LF or CRLF, empty lines before a header are skipped. Raises
+    FramingError on anything else that is no header, and on an end inside a frame.
     """
     size = _read_header(stream)
     if size is None:
         return None
-    if size > limit:
+    if size > limit():
         return _drain(stream, size)
     body = stream.read(size)
     if len(body) < size:

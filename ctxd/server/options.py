@@ -68,10 +68,13 @@ def read_file(folder: Path) -> Mapping[str, Any]:
         return {}
     except OSError:
         raise InvalidParams.at(FILE_NAME, "cannot be opened as a regular file") from None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise InvalidParams.at(FILE_NAME, "is not a regular file")
-        data = file.read(MAX_FILE_BYTES + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+    finally:
+        os.close(descriptor)
     if len(data) > MAX_FILE_BYTES:
         raise InvalidParams.at(FILE_NAME, f"is larger than {MAX_FILE_BYTES} bytes")
     try:

@@ -83,7 +83,7 @@ class Reader:
     def _run(self) -> None:
         broken: Exception | None = None
         try:
-            while (got := read_frame(self._stream, self.limit)) is not None:
+            while (got := read_frame(self._stream, lambda: self.limit)) is not None:
                 size = len(got.body) if isinstance(got, Frame) else 0
                 with self._room:
                     self._room.wait_for(lambda: self._held <= _INBOX_BYTES)

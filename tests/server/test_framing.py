@@ -15,14 +15,14 @@ LIMIT = 1000
 
 
 def read(data: bytes) -> Frame | Oversized | None:
-    return read_frame(io.BytesIO(data), LIMIT)
+    return read_frame(io.BytesIO(data), lambda: LIMIT)
 
 
 @given(st.lists(st.binary(max_size=300), max_size=5))
 def test_what_is_framed_is_read_back_body_by_body(bodies: list[bytes]) -> None:
     stream = io.BytesIO(b"".join(map(frame, bodies)))
-    assert [read_frame(stream, LIMIT) for _ in bodies] == [Frame(b) for b in bodies]
-    assert read_frame(stream, LIMIT) is None
+    assert [read_frame(stream, lambda: LIMIT) for _ in bodies] == [Frame(b) for b in bodies]
+    assert read_frame(stream, lambda: LIMIT) is None
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_the_end_between_frames_is_no_error() -> None:
 def test_a_body_above_the_limit_is_drained_to_its_last_byte(size: int) -> None:
     body = bytes(i % 251 for i in range(size))
     stream = io.BytesIO(frame(body) + frame(b"next"))
-    assert read_frame(stream, LIMIT) == Oversized(size, body[:4096], body[-4096:])
-    assert read_frame(stream, LIMIT) == Frame(b"next")
+    assert read_frame(stream, lambda: LIMIT) == Oversized(size, body[:4096], body[-4096:])
+    assert read_frame(stream, lambda: LIMIT) == Frame(b"next")
 
 
 PADDING = {"params": {"id": 9, "text": 'a "id": 8, \\', "list": [{"id": 7}] * 3, "x": "y" * 9000}}

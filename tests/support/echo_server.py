@@ -173,10 +173,14 @@ async def know_host(daemon: Daemon, _: Params, __: Call) -> EchoResult:
     )
 
 
-async def flood(_: Daemon, params: Params, call: Call) -> Result:
-    for _step in range(params.count):
+async def flood(daemon: Daemon, params: Params, call: Call) -> Result:
+    """Send more than the host reads; say so in the file `path`; answer when `open` is called."""
+    daemon.gate = gate = asyncio.Event()
+    for step in range(params.count):
         call.notify("test/blob", Result(text="x" * 65_536))
-        call.progress("flooding")
+        call.progress(f"{step}")
+    await asyncio.to_thread(Path(params.path).write_text, "flooded")
+    await gate.wait()
     return Result(count=params.count)
 
 
