@@ -1,0 +1,3 @@
+"""A daemon per test, in this process."""
+
+from tests.service.conftest import host as host
