@@ -21,15 +21,17 @@ GO_ON = "Go on."
 
 
 class ManagedRun:
-    """All sessions of a file under one window, in one daemon.
+    """All sessions of a file under one window.
 
-    With `cross_check` every request is also given to `context/validate`.
+    With `cross_check` every request is also given to `context/validate`. The host's times are begun
+    anew, so runs in one daemon follow each other.
     """
 
     def __init__(self, host: Host, window: int, *, cross_check: bool) -> None:
         self._host = host
         self._window = window
         self._cross_check = cross_check
+        host.times.clear()
         self._requests = self._largest = self._elisions = self._over_budget = 0
         self._stages: dict[str, int] = {}
         self._compactions: list[Compaction] = []

@@ -1,4 +1,4 @@
-"""Replaying transcript files: which passes over which file, each in a daemon of its own.
+"""Replaying transcript files: which passes over which file, in which daemon.
 
 Owns the order of passes and the temporary state they leave nothing of. Shows nothing itself;
 `tables` does, and progress goes to whoever passes a `Progress`.
@@ -50,16 +50,13 @@ async def replay_files(
     read = [(path, read_transcripts(path, format=format)) for path in paths]
     files = []
     for path, transcripts in read:
-        responses = sum(isinstance(step, Response) for t in transcripts for step in t.steps)
+        responses = _count_responses(transcripts)
         comparisons: list[Comparison] = []
         violations: list[str] = []
         if not fast:
             progress.begin(f"{path.name} as recorded", responses)
             comparisons, violations = await _replay_recorded(transcripts, progress)
-        managed = []
-        for window in windows:
-            progress.begin(f"{path.name} in {window:,} tokens", responses)
-            managed.append(await _replay_managed(transcripts, window, fast=fast, progress=progress))
+        managed = await _replay_managed(path.name, transcripts, windows, fast=fast, progress=progress)
         files.append(
             FileReport(
                 file=path.name,
@@ -91,14 +88,22 @@ async def _replay_recorded(
 
 
 async def _replay_managed(
-    transcripts: Sequence[Transcript], window: int, *, fast: bool, progress: Progress
-) -> Managed:
+    name: str, transcripts: Sequence[Transcript], windows: Sequence[int], *, fast: bool, progress: Progress
+) -> list[Managed]:
+    managed: list[Managed] = []
     with tempfile.TemporaryDirectory(prefix="ctxd-replay-") as folder:
         async with Host.start(Path(folder), {}) as host:
-            run = ManagedRun(host, window, cross_check=not fast)
-            for transcript in transcripts:
-                await run.replay(transcript, progress.advance)
-            return run.figures()
+            for window in windows:
+                progress.begin(f"{name} in {window:,} tokens", _count_responses(transcripts))
+                run = ManagedRun(host, window, cross_check=not fast)
+                for transcript in transcripts:
+                    await run.replay(transcript, progress.advance)
+                managed.append(run.figures())
+    return managed
+
+
+def _count_responses(transcripts: Sequence[Transcript]) -> int:
+    return sum(isinstance(step, Response) for transcript in transcripts for step in transcript.steps)
 
 
 def _sum_notes(transcripts: Sequence[Transcript]) -> tuple[Note, ...]:
