@@ -6,7 +6,7 @@ ever read back from prose.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -76,8 +76,8 @@ def render(
 ) -> tuple[str, int]:
     """The summary's text and its base tokens, at most `budget` but for what is mandatory.
 
-    Mandatory are the notice, the headings, the quotes given and exact records. The rest is taken
-    newest first, what is left out is said.
+    Mandatory are the notice, the headings, the quotes given, exact records, and one line for each
+    heading that says how much was left out. The rest is taken newest first.
     """
     fixed: dict[Topic, list[str]] = {heading: [] for heading in headings()}
     fixed["Objective and constraints"] = [_quote(quote) for quote in quotes]
@@ -97,28 +97,14 @@ def render(
     used = count(NOTICE) + sum(count(f"## {h}") + 2 for h in fixed)
     used += sum(count(line) + 1 for lines in fixed.values() for line in lines)
     room = budget - used
-    chosen: dict[Topic, list[str]] = {}
-    for (heading, lines), share in zip(optional.items(), _SHARES, strict=True):
-        kept, spent = _newest(lines, min(room, max(0, (budget - used) * share // 100)), count)
-        chosen[heading] = kept
-        room -= spent
-    for heading, lines in optional.items():
-        # What one heading did not need, the next may use.
-        rest = lines[: len(lines) - len(chosen[heading])]
-        more, spent = _newest(rest, room, count)
-        chosen[heading] = [*more, *chosen[heading]]
-        room -= spent
-    parts = [NOTICE]
-    for heading in headings():
-        lines = list(fixed[heading])
-        kept = chosen.get(heading, [])
-        omitted = len(optional.get(heading, ())) - len(kept)
-        if omitted:
-            lines.append(f"- ({omitted} older entries left out; recall/list names every stored output)")
-        lines.extend(kept)
-        parts.append(f"## {heading}\n" + ("\n".join(lines) or NOTHING))
-    text = "\n\n".join(parts)
-    return text, count(text)
+    text = _lay_out(fixed, optional, room, count)
+    cost = count(text)
+    while cost > budget and room > 0:
+        # Joints and lines that say what was left out were not in `used`.
+        room -= cost - budget
+        text = _lay_out(fixed, optional, room, count)
+        cost = count(text)
+    return text, cost
 
 
 _SHARES = (10, 15, 40, 10, 10, 35)
@@ -136,6 +122,35 @@ def headings() -> tuple[Topic, ...]:
         "Open risks or blockers",
         "Exact next action",
     )
+
+
+def _lay_out(
+    fixed: Mapping[Topic, Sequence[str]],
+    optional: Mapping[Topic, Sequence[str]],
+    room: int,
+    count: Callable[[str], int],
+) -> str:
+    """The text with all fixed lines, and of the optional ones the newest that cost `room` together."""
+    chosen: dict[Topic, list[str]] = {}
+    left = room
+    for (heading, lines), share in zip(optional.items(), _SHARES, strict=True):
+        chosen[heading], spent = _newest(lines, min(left, room * share // 100), count)
+        left -= spent
+    for heading, lines in optional.items():
+        # What one heading did not need, the next may use.
+        more, spent = _newest(lines[: len(lines) - len(chosen[heading])], left, count)
+        chosen[heading] = [*more, *chosen[heading]]
+        left -= spent
+    parts = [NOTICE]
+    for heading in headings():
+        shown = list(fixed[heading])
+        kept = chosen.get(heading, [])
+        omitted = len(optional.get(heading, ())) - len(kept)
+        if omitted:
+            shown.append(f"- ({omitted} older entries left out; recall/list names every stored output)")
+        shown.extend(kept)
+        parts.append(f"## {heading}\n" + ("\n".join(shown) or NOTHING))
+    return "\n\n".join(parts)
 
 
 def _unite(
