@@ -63,10 +63,14 @@ class ElisionOptions(_Group, frozen=True):
 
 
 class CompactionOptions(_Group, frozen=True):
-    """`auto` false never compacts on its own. `keep_messages`: newest messages always kept whole."""
+    """`auto` false never compacts on its own. `keep_messages`: newest messages always kept whole.
+
+    `pin_tokens`: what pins may cost together, at most; also at most a tenth of the input budget.
+    """
 
     auto: bool = True
     keep_messages: Positive = 6
+    pin_tokens: Positive = 4096
 
 
 class HandoffOptions(_Group, frozen=True):

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxd.server.wire import compactions, context, projections, recall, sessions, status, tokens
+from ctxd.server.wire import compactions, context, pins, projections, recall, sessions, status, tokens
 from ctxd.server.wire.base import Empty, Wire
 
 Noun = Literal["context", "recall", "sessions", "status", "tokens"]
@@ -180,6 +180,38 @@ METHODS: Table = tabulate(
             "Bring back the model view before a checkpoint; messages since then stay.",
             handler=_handled_by("context", "undo"),
             errors=(*_WRITE, "notFound"),
+        ),
+        Method(
+            "context/pin",
+            pins.ContextPinParams,
+            pins.ContextPinResult,
+            "Keep a text or a message, word for word, in every model view.",
+            handler=_handled_by("pins", "pin"),
+            errors=(*_WRITE, "notFound", "tooLarge"),
+        ),
+        Method(
+            "context/unpin",
+            pins.ContextUnpinParams,
+            Empty,
+            "Let a pin go.",
+            handler=_handled_by("pins", "unpin"),
+            errors=(*_WRITE, "notFound"),
+        ),
+        Method(
+            "context/pins",
+            pins.ContextPinsParams,
+            pins.ContextPinsResult,
+            "List the pins and what they cost.",
+            handler=_handled_by("pins", "list_pins"),
+            errors=_READ,
+        ),
+        Method(
+            "context/contains",
+            pins.ContextContainsParams,
+            pins.ContextContainsResult,
+            "Whether the model view shows an output, a message or a file's newest read whole.",
+            handler=_handled_by("pins", "look_for"),
+            errors=(*_READ, "notFound"),
         ),
         Method(
             "context/validate",

@@ -1,0 +1,108 @@
+"""Pins: what a person wants to stay, word for word, in every model view of a session."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ctxd.core.epochs import pin_budget
+from ctxd.core.facts import describe
+from ctxd.model.errors import InvalidParams, NotFound, TooLarge
+from ctxd.model.events import Pinned, Unpinned
+from ctxd.model.messages import Native
+from ctxd.service.rendering import encode
+from ctxd.service.session import Session, Written
+
+PREFACE = "[Pinned by the user; it holds until it is unpinned.]\n\n"
+
+
+class Pin(msgspec.Struct, frozen=True):
+    """One pin. `tokens` are base tokens it costs in every view; `message_id` is "" for a text."""
+
+    pin_id: str
+    text: str
+    message_id: str
+    label: str
+    tokens: int
+
+
+class Pins(msgspec.Struct, frozen=True):
+    """All pins of a session, oldest first, and what they may cost together."""
+
+    pins: tuple[Pin, ...]
+    tokens: int
+    budget: int
+
+
+def read(session: Session) -> Pins:
+    """The pins as they stand."""
+    held = tuple(
+        Pin(pin.pin_id, pin.text, pin.message_id, pin.label, pin.tokens)
+        for pin in session.state.pins.values()
+    )
+    limits = session.limits()
+    most = session.environment.settings.compaction.pin_tokens
+    budget = pin_budget(limits.available if limits else None, most)
+    return Pins(held, sum(pin.tokens for pin in held), budget)
+
+
+async def pin(session: Session, *, text: str | None, message_id: str | None, label: str) -> tuple[Pin, int]:
+    """Pin a text or a message; returns the pin and the budget left, base tokens.
+
+    Raises InvalidParams unless just one of both is given, NotFound for an unknown message, TooLarge
+    with `budget` and `tokens` when the pins would cost too much together.
+    """
+    if (text is None) == (message_id is None):
+        raise InvalidParams.at("text", "give either text or messageId")
+    async with session.lane:
+        await session.settle()
+        if message_id is not None:
+            event, bodies = _pin_message(session, message_id, label), ()
+        else:
+            event, bodies = await _pin_text(session, text or "", label)
+        held = read(session)
+        if held.tokens + event.tokens > held.budget:
+            raise TooLarge(
+                "the pins would cost more than their budget",
+                hint="unpin something, or pin less",
+                budget=held.budget,
+                tokens=held.tokens + event.tokens,
+            )
+        await session.commit([Written(event, bodies)])
+        made = Pin(event.pin_id, event.text, event.message_id, event.label, event.tokens)
+        left = held.budget - held.tokens - event.tokens
+    session.environment.host.view_changed(session, "pin")
+    return made, left
+
+
+async def unpin(session: Session, pin_id: str) -> None:
+    """Let a pin go. Raises NotFound."""
+    async with session.lane:
+        if pin_id not in session.state.pins:
+            raise NotFound("no such pin", hint="context/pins lists them", pinId=pin_id)
+        await session.commit([Written(Unpinned(pin_id=pin_id))])
+    session.environment.host.view_changed(session, "unpin")
+
+
+def _pin_message(session: Session, message_id: str, label: str) -> Pinned:
+    facts = session.state.find(message_id)
+    if facts is None or message_id not in session.state.places:
+        raise NotFound("no such message in the model view", hint="session/history view=model lists them")
+    for pin in session.state.pins.values():
+        if pin.message_id == message_id:
+            raise InvalidParams.at("messageId", "this message is pinned already", hint=pin.pin_id)
+    tokens = max(0, facts.tokens) + facts.media_tokens
+    return Pinned(pin_id=session.environment.new_id("pin"), tokens=tokens, message_id=message_id, label=label)
+
+
+async def _pin_text(session: Session, text: str, label: str) -> tuple[Pinned, tuple[bytes, ...]]:
+    if not text.strip():
+        raise InvalidParams.at("text", "an empty text cannot be pinned")
+    value = session.dialect.make("user", PREFACE + text)
+    native = Native(raw=encode(value), value=value)
+    weigher = await session.weigher()
+    facts = describe(session.environment.new_id("m"), native, session.dialect.view(value), weigher)
+    facts = msgspec.structs.replace(facts, inserted="pin", user_turn=False)
+    event = Pinned(
+        pin_id=session.environment.new_id("pin"), tokens=facts.tokens, text=text, label=label, facts=facts
+    )
+    return event, (native.raw,)
