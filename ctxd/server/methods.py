@@ -13,7 +13,7 @@ import msgspec
 from ctxd.server.wire import compactions, context, pins, projections, recall, sessions, status, tokens
 from ctxd.server.wire.base import Empty, Wire
 
-Noun = Literal["context", "recall", "sessions", "status", "tokens"]
+Noun = Literal["context", "pins", "recall", "sessions", "status", "tokens"]
 
 Handler = Callable[[Any, Any, Any], Awaitable[Wire | None]]
 """`async def handler(daemon, params, call) -> result`: the app's daemon, the model, a `calls.Call`."""

@@ -55,8 +55,9 @@ async def pin(session: Session, *, text: str | None, message_id: str | None, lab
         raise InvalidParams.at("text", "give either text or messageId")
     async with session.lane:
         await session.settle()
+        bodies: tuple[bytes, ...] = ()
         if message_id is not None:
-            event, bodies = _pin_message(session, message_id, label), ()
+            event = _pin_message(session, message_id, label)
         else:
             event, bodies = await _pin_text(session, text or "", label)
         held = read(session)
