@@ -2,6 +2,7 @@
 
 import type {
   CompactionReport,
+  ContextCommitParams,
   ContextCompactParams,
   ContextDidChangeParams,
   ContextPrepareParams,
@@ -9,6 +10,8 @@ import type {
   ContextProjectParams,
   ContextReportParams,
   ContextReportResult,
+  ContextUndoParams,
+  ContextUndoResult,
   ContextValidateParams,
   ContextValidateResult,
   Empty,
@@ -56,6 +59,10 @@ export interface RequestsToDaemon {
   "context/project": { params: ContextProjectParams; result: Projection };
   /** Compact the model view now, or plan it. */
   "context/compact": { params: ContextCompactParams; result: CompactionReport };
+  /** Apply a plan made before, while the session still stands where it was made. */
+  "context/commit": { params: ContextCommitParams; result: CompactionReport };
+  /** Bring back the model view before a checkpoint; messages since then stay. */
+  "context/undo": { params: ContextUndoParams; result: ContextUndoResult };
   /** Check a message list against the rules of its provider, and repair it. */
   "context/validate": { params: ContextValidateParams; result: ContextValidateResult };
   /** Count the tokens of a text or of messages. */

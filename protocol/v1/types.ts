@@ -114,6 +114,16 @@ export interface ConstraintAudit {
   reinjected: number;
 }
 
+/** Parameters of `context/commit`. */
+export interface ContextCommitParams {
+  /** Id of the session. */
+  sessionId: string;
+  /** From a dry run, or from a report that asks for input. */
+  planId: string;
+  /** The model's text, where the plan asked for one. */
+  summary?: string;
+}
+
 /** Parameters of `context/compact`. */
 export interface ContextCompactParams {
   /** Id of the session. */
@@ -211,6 +221,21 @@ export interface ContextReportResult {
   projection: Projection;
   /** Present after an error. */
   recovery?: Recovery;
+}
+
+/** Parameters of `context/undo`. */
+export interface ContextUndoParams {
+  /** Id of the session. */
+  sessionId: string;
+  /** The newest that stands, when absent. */
+  checkpointId?: string;
+}
+
+/** The session with the earlier view. */
+export interface ContextUndoResult {
+  revision: number;
+  generation: number;
+  projection: Projection;
 }
 
 /** Parameters of `context/validate`. */
@@ -352,6 +377,11 @@ export interface FileAudit {
   recoverable: number;
 }
 
+/** The hidden message of the band between the thresholds. */
+export interface HandoffOptions {
+  enabled?: boolean;
+}
+
 /** One message of a history. */
 export interface HistoryMessage {
   messageId: string;
@@ -447,6 +477,7 @@ export interface Options {
   budget?: BudgetOptions;
   elision?: ElisionOptions;
   compaction?: CompactionOptions;
+  handoff?: HandoffOptions;
   recall?: RecallOptions;
   cache?: CacheOptions;
   wire?: WireOptions;
@@ -754,7 +785,7 @@ export interface SessionInfo {
   /** URI of the workspace it belongs to. */
   workspace: string;
   /** Message format it speaks, for good. */
-  dialect: "anthropic" | "openai-chat" | "openai-responses" | "gemini";
+  dialect: string;
   /** Absent until a host names one. */
   model?: Model;
   window: Window;
@@ -948,6 +979,8 @@ export interface Violation {
   index: number;
   /** What is broken, without content. */
   detail: string;
+  /** What ctxd does about it in a request it makes; `refuse`: an append with it is refused. */
+  mend: "synthesize" | "remove" | "merge" | "refuse";
 }
 
 /** A context window and how it is known. */
