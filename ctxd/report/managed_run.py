@@ -19,6 +19,9 @@ from ctxd.report.wire_check import check_request
 GO_ON = "Go on."
 """Stands for the user where leaving out a recorded summary leaves a response without one."""
 
+_ELIDING = ("elision", "cacheExpiry", "clip")
+"""The stages of `context/prepare` whose edits are elisions."""
+
 
 class ManagedRun:
     """All sessions of a file under one window.
@@ -135,7 +138,7 @@ class ManagedRun:
         for stage in report["stages"]:
             name = f"{stage['stage']}: {stage['reason']}"
             self._stages[name] = self._stages.get(name, 0) + 1
-            if stage["stage"] != "compaction":
+            if stage["stage"] in _ELIDING:
                 self._elisions += stage["edits"]
         if report["compactionPerformed"]:
             self._compactions.append(
