@@ -246,6 +246,14 @@ METHODS: Table = tabulate(
             errors=(*_READ, "notFound"),
         ),
         Method(
+            "recall/search",
+            recall.RecallSearchParams,
+            recall.RecallSearchResult,
+            "Search all tool outputs ever stored, by words of what they printed and what they were about.",
+            handler=_handled_by("recall", "search"),
+            errors=(*_READ, "corrupt"),
+        ),
+        Method(
             "ctxd/status",
             status.StatusParams,
             status.StatusResult,

@@ -167,11 +167,11 @@ class Registry:
         log = await anyio.to_thread.run_sync(self._open_log, layout, name, read_only, not exists)
         ledger = Ledger(layout)
         if any(record.type == "sessionCreated" for record in log.records):
-            return await anyio.to_thread.run_sync(self._resume, log, ledger, name)
+            return await anyio.to_thread.run_sync(self._resume, layout, log, ledger, name)
         if dialect is None:
             raise InvalidParams.at("dialect", "a new session needs a dialect", hint=", ".join(dialects.NAMES))
         codec = dialects.get(dialect)
-        session = Session(log, ledger, codec, self.environment, name)
+        session = Session(log, ledger, codec, self.environment, name, _index_path(layout, log, name))
         try:
             event = await opening.created(self.environment, codec, name, path, fixed)
             await session.commit([Written(event)])
@@ -197,11 +197,12 @@ class Registry:
                 pass
         return open_log(layout, name, writer=self._writer, client=self.client, mode="read")
 
-    def _resume(self, log: SessionLog, ledger: Ledger, name: str) -> Session:
+    def _resume(self, layout: Layout, log: SessionLog, ledger: Ledger, name: str) -> Session:
         first = next(record for record in log.records if record.type == "sessionCreated")
         event = events.decode("sessionCreated", log.read(first.location))
         assert isinstance(event, events.SessionCreated)
-        return Session(log, ledger, dialects.get(event.dialect), self.environment, name)
+        codec = dialects.get(event.dialect)
+        return Session(log, ledger, codec, self.environment, name, _index_path(layout, log, name))
 
     def _agree(self, session: Session, path: str, dialect: str | None) -> None:
         """Raises InvalidParams when the session is of another dialect or workspace than asked for."""
@@ -214,6 +215,11 @@ class Registry:
     async def _index(self, session: Session) -> None:
         if session.writable:
             await anyio.to_thread.run_sync(self._listing.put, row_of(session))
+
+
+def _index_path(layout: Layout, log: SessionLog, name: str) -> Path | None:
+    """Where the outputs' index lies; a reader of somebody else's session keeps its own in memory."""
+    return layout.session_folder(name) / "outputs.sqlite3" if log.is_writable else None
 
 
 def _taken() -> InvalidParams:

@@ -37,6 +37,7 @@ from ctxd.service.environment import Environment
 from ctxd.service.rendering import Rendering, Shown
 from ctxd.store.event_log import SessionLog
 from ctxd.store.ledger import Ledger
+from ctxd.store.output_index import OutputIndex
 from ctxd.tokenizer.windows import window_of
 
 if TYPE_CHECKING:
@@ -64,7 +65,13 @@ class Session:
     """A session that is open in this daemon. `lane` orders everything that writes."""
 
     def __init__(
-        self, log: SessionLog, ledger: Ledger, dialect: Dialect, environment: Environment, session_id: str
+        self,
+        log: SessionLog,
+        ledger: Ledger,
+        dialect: Dialect,
+        environment: Environment,
+        session_id: str,
+        index_path: Path | None,
     ) -> None:
         self.log = log
         self.ledger = ledger
@@ -75,6 +82,8 @@ class Session:
         self.bodies = Bodies(log, ledger)
         self.rendering = Rendering(dialect)
         self.lane = anyio.Lock()
+        self.search_lock = anyio.Lock()
+        self.output_index = OutputIndex(index_path)
         self.prepared: Prepared | None = None
         self.last_shown: list[Shown] | None = None
         self.compacting = False
@@ -186,6 +195,7 @@ class Session:
 
     def close(self) -> None:
         """Release the lease. Blocking."""
+        self.output_index.close()
         self.log.close()
 
     def _newest_load(self) -> Load:

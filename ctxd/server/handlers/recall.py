@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from ctxd.server.calls import Call
 from ctxd.server.wire import recall as wire
-from ctxd.service import recall
+from ctxd.service import recall, searching
 from ctxd.service.registry import Registry
 
 LIST_LIMIT = 500
 """Entries of a page when the host names no limit."""
+
+SEARCH_LIMIT = 10
+"""Hits when the host names no limit."""
 
 
 async def fetch(registry: Registry, params: wire.RecallFetchParams, call: Call) -> wire.RecallFetchResult:
@@ -75,6 +78,28 @@ async def list_outputs(
             for e in entries
         ],
         next=more,
+    )
+
+
+async def search(registry: Registry, params: wire.RecallSearchParams, call: Call) -> wire.RecallSearchResult:
+    session = registry.get(params.session_id)
+    if not session.writable:
+        session.refresh()
+    hits = await searching.search(
+        session, params.query, tool=params.tool_name, limit=params.limit or SEARCH_LIMIT
+    )
+    return wire.RecallSearchResult(
+        hits=[
+            wire.RecallHit(
+                tool_call_id=hit.tool_call_id,
+                digest=hit.digest,
+                page=hit.page,
+                snippet=hit.snippet,
+                score=hit.score,
+                occurrence=hit.occurrence,
+            )
+            for hit in hits
+        ]
     )
 
 

@@ -1,4 +1,4 @@
-"""`context/pin`, `unpin`, `pins`, `contains`: what stays in view and what is in it (protocol.md, section 3)."""
+"""`context/pin`, `unpin`, `pins`, `contains`: what stays in view, what is in it (protocol.md, section 3)."""
 
 from __future__ import annotations
 

@@ -91,3 +91,28 @@ class RecallListResult(Wire):
 
     entries: list[RecallEntry]
     next: str | None = Field(default=None, description="`after` of the next page; absent on the last.")
+
+
+class RecallSearchParams(SessionParams):
+    """Parameters of `recall/search`."""
+
+    query: str = Field(min_length=1, max_length=4000, description="Words to look for.")
+    tool_name: str | None = Field(default=None, description="Only outputs of this tool.")
+    limit: int | None = Field(default=None, ge=1, le=100, description="At most so many hits; 10 when absent.")
+
+
+class RecallHit(Wire):
+    """An output that matches."""
+
+    tool_call_id: str
+    digest: str
+    page: Count = Field(description="The page of `recall/fetch` its best passage begins on.")
+    snippet: str = Field(description="The words around the match.")
+    score: float = Field(description="Higher is better; comparable within one answer.")
+    occurrence: Count | None = Field(default=None, description="For a reused id: which owner.")
+
+
+class RecallSearchResult(Wire):
+    """Hits, best first."""
+
+    hits: list[RecallHit]
