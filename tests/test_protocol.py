@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from ctxd.model import errors as model_errors
 from ctxd.model.settings import Settings
 from ctxd.server.methods import METHODS
-from ctxd.server.wire.errors import Kind
+from ctxd.server.wire.errors import ErrorData, Kind
 from tests.support import transcript
 from tools.peer import DAEMON
 from tools.protocol import artefacts, errors, reference, schema, typescript
@@ -98,6 +99,20 @@ def test_every_error_a_method_may_answer_is_a_kind() -> None:
 def test_every_error_of_the_model_is_a_kind() -> None:
     raised = {c.kind for c in vars(model_errors).values() if isinstance(c, type) and issubclass(c, Exception)}
     assert raised <= set(get_args(Kind))
+
+
+def test_every_fact_of_an_error_is_documented() -> None:
+    documented = {*ErrorData.model_fields} | {field.alias for field in ErrorData.model_fields.values()}
+    kinds = {name for name, value in vars(model_errors).items() if isinstance(value, type)} | {"Fault"}
+    stray = [
+        f"{path.relative_to(ROOT)}:{call.lineno} {keyword.arg}"
+        for path in (ROOT / "ctxd").rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in kinds
+        for keyword in call.keywords
+        if keyword.arg not in documented
+    ]
+    assert stray == []
 
 
 @pytest.mark.parametrize("recorded", TRANSCRIPTS, ids=lambda p: p.stem)

@@ -4,7 +4,13 @@ import type {
   CompactionReport,
   ContextCommitParams,
   ContextCompactParams,
+  ContextContainsParams,
+  ContextContainsResult,
   ContextDidChangeParams,
+  ContextPinParams,
+  ContextPinResult,
+  ContextPinsParams,
+  ContextPinsResult,
   ContextPrepareParams,
   ContextPrepareResult,
   ContextProjectParams,
@@ -12,6 +18,7 @@ import type {
   ContextReportResult,
   ContextUndoParams,
   ContextUndoResult,
+  ContextUnpinParams,
   ContextValidateParams,
   ContextValidateResult,
   Empty,
@@ -20,6 +27,8 @@ import type {
   RecallFetchResult,
   RecallListParams,
   RecallListResult,
+  RecallSearchParams,
+  RecallSearchResult,
   SessionAppendParams,
   SessionAppendResult,
   SessionCloseParams,
@@ -63,6 +72,14 @@ export interface RequestsToDaemon {
   "context/commit": { params: ContextCommitParams; result: CompactionReport };
   /** Bring back the model view before a checkpoint; messages since then stay. */
   "context/undo": { params: ContextUndoParams; result: ContextUndoResult };
+  /** Keep a text or a message, word for word, in every model view. */
+  "context/pin": { params: ContextPinParams; result: ContextPinResult };
+  /** Let a pin go. */
+  "context/unpin": { params: ContextUnpinParams; result: Empty };
+  /** List the pins and what they cost. */
+  "context/pins": { params: ContextPinsParams; result: ContextPinsResult };
+  /** Whether the model view shows an output, a message or a file's newest read whole. */
+  "context/contains": { params: ContextContainsParams; result: ContextContainsResult };
   /** Check a message list against the rules of its provider, and repair it. */
   "context/validate": { params: ContextValidateParams; result: ContextValidateResult };
   /** Count the tokens of a text or of messages. */
@@ -71,6 +88,8 @@ export interface RequestsToDaemon {
   "recall/fetch": { params: RecallFetchParams; result: RecallFetchResult };
   /** List what can be fetched. */
   "recall/list": { params: RecallListParams; result: RecallListResult };
+  /** Search all tool outputs ever stored, by words of what they printed and what they were about. */
+  "recall/search": { params: RecallSearchParams; result: RecallSearchResult };
   /** How the daemon is. */
   "ctxd/status": { params: StatusParams; result: StatusResult };
 }

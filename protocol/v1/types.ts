@@ -67,10 +67,11 @@ export interface Category {
   bytes: number;
 }
 
-/** `auto` false never compacts on its own. `keepMessages`: newest messages always kept whole. */
+/** `auto` false never compacts on its own. `keepMessages`: newest messages always kept whole. `pinTokens`: what pins may cost together, at most; also at most a tenth of the input budget. */
 export interface CompactionOptions {
   auto?: boolean;
   keepMessages?: number;
+  pinTokens?: number;
 }
 
 /** What a compaction did, would do, or could not do. */
@@ -145,6 +146,25 @@ export interface ContextCompactParams {
   workDoneToken?: string | number;
 }
 
+/** Parameters of `context/contains`: a handle or a path. */
+export interface ContextContainsParams {
+  /** Id of the session. */
+  sessionId: string;
+  /** Tool call id, digest or message id. */
+  handle?: string;
+  /** A file, as tools name it. */
+  path?: string;
+}
+
+/** Whether the model view shows it whole. */
+export interface ContextContainsResult {
+  inContext: boolean;
+  /** Id of the message that shows it. */
+  since?: string;
+  /** Why not: an elision's reason, `compacted`, `changed` (written since), `neverRead`. */
+  reason?: string;
+}
+
 /** `context/didChange`: the model view changed other than by an append of the host. */
 export interface ContextDidChangeParams {
   /** Id of the session. */
@@ -154,6 +174,42 @@ export interface ContextDidChangeParams {
   projection: Projection;
   /** What changed it. */
   cause: string;
+}
+
+/** Parameters of `context/pin`: a text or a message. */
+export interface ContextPinParams {
+  /** Id of the session. */
+  sessionId: string;
+  /** Words to keep in every view. */
+  text?: string;
+  /** A message to keep whole. */
+  messageId?: string;
+  /** For people. */
+  label?: string;
+}
+
+/** The pin that was made. */
+export interface ContextPinResult {
+  pinId: string;
+  /** What it costs in every view. */
+  tokens: number;
+  /** What further pins may cost. */
+  budgetLeft: number;
+}
+
+/** Parameters of `context/pins`. */
+export interface ContextPinsParams {
+  /** Id of the session. */
+  sessionId: string;
+}
+
+/** The pins of a session, oldest first. */
+export interface ContextPinsResult {
+  pins: Pin[];
+  /** What they cost together. */
+  tokens: number;
+  /** What they may cost together. */
+  budget: number;
 }
 
 /** Parameters of `context/prepare`. */
@@ -236,6 +292,13 @@ export interface ContextUndoResult {
   revision: number;
   generation: number;
   projection: Projection;
+}
+
+/** Parameters of `context/unpin`. */
+export interface ContextUnpinParams {
+  /** Id of the session. */
+  sessionId: string;
+  pinId: string;
 }
 
 /** Parameters of `context/validate`. */
@@ -351,6 +414,34 @@ export interface ErrorData {
   bytes?: number;
   /** `tooLarge`: size allowed, bytes. */
   limit?: number;
+  /** `tooLarge`: size given, of a pin. */
+  tokens?: number;
+  /** `tooLarge`: tokens that pins may have together. */
+  budget?: number;
+  /** `unknownDialect`: those there are. */
+  dialects?: string[];
+  /** `invalidRequest`: the id of a request that still runs. */
+  id?: number | string;
+  /** `sessionNotFound`: the id given. */
+  sessionId?: string;
+  /** `notFound`: the request nobody prepared last. */
+  requestId?: string;
+  /** `notFound`: the plan that is not kept. */
+  planId?: string;
+  /** `notFound`: the pin there is not. */
+  pinId?: string;
+  /** `notFound`: the parameter that names nothing. */
+  field?: string;
+  /** `corrupt`, `notFound`: `sha256:<hex>` of the bytes. */
+  digest?: string;
+  /** `corrupt`: number of the log's segment. */
+  segment?: number;
+  /** `corrupt`: where in the segment, bytes. */
+  offset?: number;
+  /** `storageFull`, `storageFailed`: the system's error number. */
+  errno?: number;
+  /** `checkpointFailed`: the error kind behind it. */
+  cause?: string;
   /** `internal`: names the entry in the daemon's log. */
   errorId?: string;
 }
@@ -481,6 +572,17 @@ export interface Options {
   recall?: RecallOptions;
   cache?: CacheOptions;
   wire?: WireOptions;
+}
+
+/** One pin. */
+export interface Pin {
+  pinId: string;
+  /** The pinned words. */
+  text?: string;
+  /** The pinned message. */
+  messageId?: string;
+  label?: string;
+  tokens: number;
 }
 
 /** The predicted size of the next request. */
@@ -624,6 +726,20 @@ export interface RecallFetchResult {
   candidates?: RecallCandidate[];
 }
 
+/** An output that matches. */
+export interface RecallHit {
+  toolCallId: string;
+  digest: string;
+  /** The page of `recall/fetch` its best passage begins on. */
+  page: number;
+  /** The words around the match. */
+  snippet: string;
+  /** Higher is better; comparable within one answer. */
+  score: number;
+  /** For a reused id: which owner. */
+  occurrence?: number;
+}
+
 /** Parameters of `recall/list`. */
 export interface RecallListParams {
   /** Id of the session. */
@@ -662,6 +778,23 @@ export interface RecallOptions {
   headBytes?: number;
   tailBytes?: number;
   pageBytes?: number;
+}
+
+/** Parameters of `recall/search`. */
+export interface RecallSearchParams {
+  /** Id of the session. */
+  sessionId: string;
+  /** Words to look for. */
+  query: string;
+  /** Only outputs of this tool. */
+  toolName?: string;
+  /** At most so many hits; 10 when absent. */
+  limit?: number;
+}
+
+/** Hits, best first. */
+export interface RecallSearchResult {
+  hits: RecallHit[];
 }
 
 /** Counts of exact records. */
