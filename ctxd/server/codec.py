@@ -74,6 +74,7 @@ _ABSENT = msgspec.Raw()
 _NULL = msgspec.Raw(b"null")
 _VERSION = msgspec.Raw(b'"2.0"')
 _BOM = b"\xef\xbb\xbf"
+_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
 def decode(body: bytes, table: Table, builtins: Builtins) -> Inbound:
@@ -93,6 +94,9 @@ def decode(body: bytes, table: Table, builtins: Builtins) -> Inbound:
         except msgspec.DecodeError:
             body, unmask = mask(body)
             envelope = _envelopes.decode(body)
+        if b"\n" in body or b"\r" in body:
+            # Line ends stand only between tokens, now that the body is known to be JSON.
+            envelope = _envelopes.decode(body.translate(_ONE_LINE))
     except msgspec.ValidationError:
         hint = "send one message per frame" if body.lstrip()[:1] == b"[" else None
         return Broken(None, Fault("invalidRequest", "the body is not a JSON object", hint=hint))

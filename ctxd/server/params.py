@@ -1,7 +1,7 @@
 """Parameters: from the JSON text of an object to a wire model, native values split off as bytes.
 
-The host's native messages are decoded once and never rebuilt: the model gets them as they came,
-put on one line. Errors name the field, never its value.
+The host's native messages are decoded once and never rebuilt: the model gets them as they came.
+Errors name the field, never its value.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ TOO_DEEP = "nested too deeply"
 
 _MAX_ERRORS = 50
 _NULL = msgspec.Raw(b"null")
-_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 _objects = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _lists = msgspec.json.Decoder(list[msgspec.Raw])
 _anything = msgspec.json.Decoder()
+_plain_objects = msgspec.json.Decoder(dict[str, Any])
 
 
 def decode_params(model: type[W], raw: msgspec.Raw | None, unmask: Unmask = bytes) -> W:
@@ -91,7 +91,7 @@ class _Members:
                 except msgspec.ValidationError:
                     self._note(name, "expected a list")
                     return []
-                return [self._native(f"{name}.{i}", item) for i, item in enumerate(items)]
+                return self._natives(name, items)
             case "object":
                 return self._native(name, raw)
             case "any":
@@ -99,6 +99,18 @@ class _Members:
                 return NativeValue(raw=text, value=value)
             case "plain":
                 return self._both(name, raw)[1]
+
+    def _natives(self, name: str, items: list[msgspec.Raw]) -> list[Native]:
+        """The items of a list, each on its own, so that other threads get their turn in between."""
+        unmask, read = self._unmask, _plain_objects.decode
+        natives = []
+        for index, item in enumerate(items):
+            text = bytes(item) if unmask is bytes else unmask(bytes(item))
+            try:
+                natives.append(Native(text, read(text)))
+            except (msgspec.DecodeError, RecursionError):
+                natives.append(self._native(f"{name}.{index}", item))
+        return natives
 
     def _native(self, path: str, raw: msgspec.Raw) -> Native:
         text, value = self._both(path, raw)
@@ -108,8 +120,6 @@ class _Members:
 
     def _both(self, path: str, raw: msgspec.Raw) -> tuple[bytes, Any]:
         text = self._unmask(bytes(raw))
-        if b"\n" in text or b"\r" in text:
-            text = text.translate(_ONE_LINE)
         try:
             return text, decode_value(text)
         except (ValueError, RecursionError) as error:
