@@ -109,6 +109,7 @@ class SessionState:
         self.unseen = 0.0
         self.last_call_at = 0
         self.provider_calls = 0
+        self.recovering = False
         self.summary = SessionSummary()
         self.checkpoints: list[CheckpointCommitted] = []
         self.befores: dict[str, epochs.Before] = {}
@@ -272,6 +273,9 @@ class SessionState:
         if event.outcome == "ok":
             self.last_call_at = at
             self.provider_calls += 1
+            self.recovering = False
+        elif event.recovers:
+            self.recovering = True
         self.reported_at = self.revision + 1
         self.reported[event.request_id] = (self.revision + 1, event)
         if event.usage is None or event.load is None or event.outcome != "ok":

@@ -121,6 +121,7 @@ class RequestReported(Event, frozen=True, tag="requestReported"):
     `load` is what the request carried (None when it is no longer known: then the usage anchors
     nothing), `response` what the answer's messages weigh, `predicted` the tokens that had been
     projected for the request (0 when nothing was), `message_ids` what it was answered with.
+    `recovers`: the error is answered by a recovery, of which each success allows one.
     """
 
     request_id: str
@@ -130,6 +131,7 @@ class RequestReported(Event, frozen=True, tag="requestReported"):
     response: Load | None = None
     predicted: int = 0
     message_ids: tuple[str, ...] = ()
+    recovers: bool = False
 
 
 class ViewElided(Event, frozen=True, tag="viewElided"):

@@ -84,6 +84,7 @@ async def prepare(session: Session, phase: PreparePhase, pending: Sequence[Nativ
             load=Load(weight.fixed, weight.view + load.view, weight.media + load.media),
             predicted=projection.tokens if state.anchor else 0,
             epoch=state.epoch,
+            generation=state.generation,
         )
         session.environment.note("prepares")
         return Request(

@@ -31,8 +31,10 @@ async def report(
     natives: Sequence[Native],
     metas: Sequence[Meta],
     usage: Usage | None,
+    *,
+    recovers: bool = False,
 ) -> Reported:
-    """Append the answer and learn from its usage, together.
+    """Append the answer and learn from its usage, together. `recovers` uses up the error's recovery.
 
     Repeating a report that was taken appends nothing twice. Raises NotFound for an unknown or
     older request; then nothing changed.
@@ -54,6 +56,7 @@ async def report(
             response=admitted.load if admitted else Load(),
             predicted=prepared.predicted if prepared else 0,
             message_ids=admitted.message_ids if admitted else (),
+            recovers=recovers,
         )
         await session.commit([*(admitted.written if admitted else ()), Written(event)])
         if outcome == "ok":
@@ -73,7 +76,13 @@ def _find(session: Session, request_id: str) -> Prepared | None:
         revision, generation = int(match[1]), int(match[2])
         if revision <= state.revision and generation == state.generation and revision > state.reported_at:
             if revision == state.revision:
-                return Prepared(request_id=request_id, load=state.load, predicted=0, epoch=state.epoch)
+                return Prepared(
+                    request_id=request_id,
+                    load=state.load,
+                    predicted=0,
+                    epoch=state.epoch,
+                    generation=generation,
+                )
             return None
     raise NotFound(
         "no such request, or a newer one was prepared or reported since",

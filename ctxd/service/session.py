@@ -59,6 +59,7 @@ class Prepared(msgspec.Struct, frozen=True):
     load: Load
     predicted: int
     epoch: int
+    generation: int
 
 
 class Session:
@@ -182,6 +183,10 @@ class Session:
             await self.commit([Written(counted)])
         else:
             self.state.apply(counted, self.state.updated_at)
+
+    def is_unchanged_since_prepared(self) -> bool:
+        """Whether the last prepared request was made of the view as it is."""
+        return self.prepared is not None and self.prepared.generation == self.state.generation
 
     def remember_attempt(self) -> None:
         """Note that compacting this view gained nothing."""

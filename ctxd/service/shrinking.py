@@ -77,7 +77,35 @@ async def shrink(session: Session, phase: PreparePhase, before: Projection) -> S
         session.remember_attempt()
     async with session.lane:
         more, cost = await _commit_rest(session, before, batch)
+        if phase == "retry" and session.is_unchanged_since_prepared():
+            more.append(await _force(session, before))
     return Shrunk((*stages, *more), cost, attempt)
+
+
+async def _force(session: Session, before: Projection) -> Stage:
+    """A retry of a request that nothing has made smaller yet must be smaller. The caller holds the lane."""
+    if not await elide_all(session):
+        return Stage("retry", "cannotShrink", 0, 0)
+    return Stage("retry", "elided", 1, before.tokens - session.project().tokens)
+
+
+async def elide_all(session: Session) -> bool:
+    """Elide whatever any rule names, pressure or not; False when nothing was. The caller holds the lane."""
+    settings = session.environment.settings
+    weigher = await session.weigher()
+    batch = elision.plan(
+        session.state,
+        "full",
+        elision.Pressure(session.project().decisive, session.state.ratio, None, 0),
+        msgspec.structs.replace(settings.elision, start_at=0.0, min_messages=1, keep_turns=1),
+        settings.cache,
+        count=weigher.count,
+        expired=True,
+    )
+    if batch is None:
+        return False
+    await session.commit([Written(ViewElided(elisions=batch.elisions, stage="retry"))])
+    return True
 
 
 async def _elisions(session: Session, phase: PreparePhase, before: Projection) -> elision.Batch | None:

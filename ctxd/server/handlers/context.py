@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ctxd.dialects import registry as dialects
 from ctxd.dialects.base import BadShape
+from ctxd.dialects.overflow import ProviderError
 from ctxd.model.errors import InvalidParams, NoSampler
 from ctxd.model.messages import Usage
 from ctxd.server.calls import Call
@@ -11,7 +12,7 @@ from ctxd.server.handlers import shapes
 from ctxd.server.handlers.sessions import check_meta
 from ctxd.server.wire import compactions, projections
 from ctxd.server.wire import context as wire
-from ctxd.service import compactor, opening, validate
+from ctxd.service import compactor, opening, recovery, validate
 from ctxd.service import prepare as preparing
 from ctxd.service import report as reporting
 from ctxd.service.compactions import Job
@@ -64,6 +65,8 @@ async def report(
     session = registry.get(params.session_id)
     messages = params.messages or []
     check_meta(params.meta, len(messages))
+    error = _provider_error(params.error) if params.outcome == "error" else None
+    verdict = recovery.judge(session, error, params.output_started) if error else None
     done = await reporting.report(
         session,
         params.request_id,
@@ -71,15 +74,15 @@ async def report(
         messages,
         shapes.metas(params.meta, len(messages)),
         _usage(session, params),
+        recovers=error is not None and verdict is None,
     )
-    recovery = None
-    if params.outcome == "error":
-        recovery = wire.Recovery(action="fail", reason="the error is the host's to handle")
+    if error is not None and verdict is None:
+        verdict = await recovery.recover(session, error)
     return wire.ContextReportResult(
-        revision=done.revision,
+        revision=session.state.revision,
         message_ids=list(done.message_ids),
         projection=shapes.projection(session, session.project()),
-        recovery=recovery,
+        recovery=_recovery(session, verdict) if verdict else None,
     )
 
 
@@ -148,6 +151,23 @@ async def validate_messages(
         edits=[wire.Edit(rule=e.rule, index=e.index, action=e.action, detail=e.detail) for e in found.edits]
         if found.repaired is not None
         else None,
+    )
+
+
+def _provider_error(error: wire.ProviderError | None) -> ProviderError:
+    if error is None:
+        return ProviderError()
+    return ProviderError(
+        status=error.status, code=error.code or "", message=error.message or "", body=error.body
+    )
+
+
+def _recovery(session: Session, verdict: recovery.Recovery) -> wire.Recovery:
+    made = verdict.compaction
+    return wire.Recovery(
+        action=verdict.action,
+        reason=verdict.reason,
+        report=shapes.compaction(session, made) if made is not None else None,
     )
 
 

@@ -1,0 +1,61 @@
+"""Recovering from a request that was too large: once per success, and only if the next one is smaller."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from ctxd.dialects.overflow import ProviderError, recognise
+from ctxd.service import compactor
+from ctxd.service.compactions import Compaction, Job
+from ctxd.service.session import Session
+from ctxd.service.shrinking import elide_all
+
+
+class Recovery(msgspec.Struct, frozen=True):
+    """What the host should do. `reason` is stable; `compaction` what was done to make a retry smaller."""
+
+    action: Literal["retry", "fail"]
+    reason: str
+    compaction: Compaction | None = None
+
+
+def judge(session: Session, error: ProviderError, output_started: bool) -> Recovery | None:
+    """Why an error cannot be recovered from; None when it may be (behaviour.md, section 5, Reactive)."""
+    found = recognise(error)
+    if found.kind != "overflow":
+        return Recovery("fail", found.kind)
+    if output_started:
+        return Recovery("fail", "outputStarted")
+    if session.state.recovering:
+        return Recovery("fail", "recoveredAlready")
+    if not session.environment.settings.compaction.auto:
+        return Recovery("fail", "autoOff")
+    return None
+
+
+async def recover(session: Session, error: ProviderError) -> Recovery:
+    """Make the next request strictly smaller, or say that it cannot be. Must be called without the lane."""
+    before = session.tokens()
+    target = _target(session, recognise(error).limit)
+    job = Job(trigger="auto", reason="contextLimit", requested=target)
+    done = await compactor.compact(session, job)
+    if done.outcome == "applied":
+        return Recovery("retry", "compacted", done)
+    async with session.lane:
+        if await elide_all(session) and session.tokens() < before:
+            return Recovery("retry", "elided", done)
+    return Recovery("fail", "cannotShrink", done)
+
+
+def _target(session: Session, limit: int) -> int:
+    """Tokens the messages may have: what the provider's own limit leaves, else half of what they are."""
+    tokens = session.tokens()
+    projected = session.project()
+    limits = projected.limits
+    known = limit or (limits.window if limits else 0)
+    fixed = max(0, projected.tokens - tokens)
+    reserve = limits.reserve if limits else known // 10
+    half = max(1, tokens // 2)
+    return max(1, min(half, known - fixed - reserve)) if known > fixed + reserve else half
