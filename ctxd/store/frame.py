@@ -1,11 +1,12 @@
 """One record is one line of JSON that carries its own checksum (D2). Pure: bytes in, bytes out.
 
-    {"v":1,"seq":42,"ep":3,"ack":41,"id":"…","type":"…","at":<ms>,"facts":{…},"data":<json>,"c":"0a1b2c3d"}
+    {"v":1,"seq":42,"ep":3,"ack":41,"id":"…","type":"…","at":<ms>,⇥"facts":{…},⇥"data":<json>,"c":"0a1b2c3d"}
 
-Everything before `,"data":` is small and ours, so a reader finds the header without parsing the
-body: `facts` (left out when empty) may not contain that byte sequence, and nothing else can.
-`c` is crc32, seeded with crc32 of the session id, over all bytes before `,"c":"`. Lines that become
-visible together carry `"batch":[index,count]` before `facts`. Must not know segments or files.
+`⇥` is a TAB byte. JSON allows it there and nowhere inside a string, so a reader finds where `facts`
+(left out when empty) and `data` begin without parsing them, and as fast as memory is read: `facts`
+may hold no TAB of its own. `c` is crc32, seeded with crc32 of the session id, over all bytes before
+`,"c":"`. Lines that become visible together carry `"batch":[index,count]` before `facts`.
+Must not know segments or files.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ TAIL_BYTES = len(b',"c":"0a1b2c3d"}')
 ID = re.compile(r"[A-Za-z0-9._:~+/=@-]{1,200}")
 TYPE = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}")
 
-_DATA = b',"data":'
-_FACTS = b',"facts":'
+_TAB = b"\t"
+_FACTS = b',\t"facts":'
+_DATA = b',\t"data":'
 _HEAD_BYTES = 600
 """No fixed part is longer: id 200, type 64, six numbers of at most 20 digits, member names."""
 
@@ -51,7 +53,17 @@ class Head(msgspec.Struct, frozen=True, gc=False):
     batch: tuple[int, int] | None = None
 
 
+class Lines(msgspec.Struct, frozen=True):
+    """Verified lines, column by column. `data` and `ends` are where each body begins and stops."""
+
+    heads: list[Head]
+    facts: list[bytes]
+    data: list[int]
+    ends: list[int]
+
+
 _decode_head = msgspec.json.Decoder(Head).decode
+_decode_heads = msgspec.json.Decoder(list[Head]).decode
 
 
 def seed_of(session_id: str) -> int:
@@ -68,8 +80,8 @@ def check_draft(draft: Draft) -> None:
         raise ValueError("draft id or type has characters that are not allowed")
     if not draft.data or b"\n" in draft.data or b"\n" in draft.facts:
         raise ValueError("draft data and facts must be JSON on one line")
-    if _DATA in draft.facts:
-        raise ValueError(f"draft facts must not contain {_DATA.decode()}")
+    if _TAB in draft.facts:
+        raise ValueError("draft facts must not contain a TAB")
     size = len(draft.data) + len(draft.facts) + _HEAD_BYTES
     if size > MAX_LINE:
         raise TooLarge(
@@ -102,16 +114,41 @@ def read_line(
     body_end = end - TAIL_BYTES
     if body_end <= start or chunk[body_end:end] != b',"c":"%08x"}' % crc32(view[start:body_end], seed):
         return None
-    cut = chunk.find(_DATA, start, body_end)
-    if cut < 0:
+    first = chunk.find(_TAB, start, body_end)
+    cut = chunk.find(_TAB, first + 1, body_end) if chunk.startswith(_FACTS, first - 1) else first
+    if first < 0 or cut < 0 or not chunk.startswith(_DATA, cut - 1):
         return None
-    fixed = chunk.find(_FACTS, start, cut)
     try:
-        if fixed < 0:
-            return _decode_head(chunk[start:cut] + b"}"), b"", cut + len(_DATA)
-        return _decode_head(chunk[start:fixed] + b"}"), chunk[fixed + len(_FACTS) : cut], cut + len(_DATA)
+        head = _decode_head(chunk[start : first - 1] + b"}")
     except msgspec.MsgspecError:
         return None
+    return head, chunk[first - 1 + len(_FACTS) : cut - 1] if cut > first else b"", cut - 1 + len(_DATA)
+
+
+def read_lines(chunk: bytes, starts: list[int], ends: list[int], seed: int) -> Lines | None:
+    """`read_line` for many lines at once, which costs half; None when any of them is not as it should be."""
+    view, find, skip = memoryview(chunk), chunk.find, len(_FACTS) - 1
+    stops = [end - TAIL_BYTES for end in ends]
+    sums = tuple([crc32(view[start:stop], seed) for start, stop in zip(starts, stops)])
+    tails = b"".join([chunk[stop:end] for stop, end in zip(stops, ends)])
+    if tails != (b',"c":"%08x"}' * len(ends)) % sums:
+        return None
+    firsts = [find(_TAB, start, stop) for start, stop in zip(starts, stops)]
+    if min(firsts, default=0) < 0:
+        return None
+    cuts = [
+        find(_TAB, first + 1, stop) if chunk.startswith(_FACTS, first - 1) else first
+        for first, stop in zip(firsts, stops)
+    ]
+    if min(cuts, default=0) < 0:
+        return None
+    fixed = b"},".join([chunk[start : first - 1] for start, first in zip(starts, firsts)])
+    try:
+        heads = _decode_heads(b"[" + fixed + b"}]")
+    except msgspec.MsgspecError:
+        return None
+    facts = [chunk[first + skip : cut - 1] if cut > first else b"" for first, cut in zip(firsts, cuts)]
+    return Lines(heads, facts, [cut - 1 + len(_DATA) for cut in cuts], stops)
 
 
 def verify_data(front: bytes, data: bytes, tail: bytes, seed: int) -> bool:

@@ -16,7 +16,17 @@ import msgspec
 
 from ctxd.model.records import Location, Record
 from ctxd.store.files import open_file, read_exactly
-from ctxd.store.frame import MAX_LINE, TAIL_BYTES, Head, line_starts, read_line, salvage, verify_data
+from ctxd.store.frame import (
+    MAX_LINE,
+    TAIL_BYTES,
+    Head,
+    Lines,
+    line_starts,
+    read_line,
+    read_lines,
+    salvage,
+    verify_data,
+)
 from ctxd.store.layout import segment_name
 
 SEGMENT = "segment"
@@ -24,7 +34,7 @@ SEGMENT = "segment"
 LEASE = "lease"
 
 _OWN = frozenset({SEGMENT, LEASE})
-_CHUNK = 1024 * 1024
+_CHUNK = 256 * 1024
 _BACK = 4096
 """Bytes before a body that are read to find its line's beginning; more when that was too few."""
 
@@ -130,16 +140,41 @@ class _Verifier:
 
     def take_lines(self, chunk: bytes, offset: int) -> int:
         """Take every whole line of the chunk, which lies at `offset`. Returns the bytes used."""
-        view, find, seed, keep = memoryview(chunk), chunk.find, self._seed, self._keep
-        start = 0
+        find = chunk.find
+        starts, ends, start = [], [], 0
         while (end := find(b"\n", start)) >= 0:
-            line = read_line(chunk, view, start, end, seed)
+            starts.append(start)
+            ends.append(end)
+            start = end + 1
+        lines = read_lines(chunk, starts, ends, self._seed)
+        if lines is None or not _OWN.isdisjoint([head.type for head in lines.heads]):
+            self._take_each(chunk, starts, ends, offset)
+        else:
+            self._keep_all(lines, starts, offset)
+        return start
+
+    def _take_each(self, chunk: bytes, starts: list[int], ends: list[int], offset: int) -> None:
+        view = memoryview(chunk)
+        for start, end in zip(starts, ends):
+            line = read_line(chunk, view, start, end, self._seed)
             if line is None:
                 self.take_broken(chunk, start, end + 1, offset)
             else:
-                keep(line, chunk, start + offset, end + offset, offset)
-            start = end + 1
-        return start
+                self._keep(line, chunk, start + offset, end + offset, offset)
+
+    def _keep_all(self, lines: Lines, starts: list[int], offset: int) -> None:
+        scan, number = self.scan, self.scan.number
+        before = len(scan.records)
+        scan.records += [
+            Record(h.seq, h.ep, h.id, h.type, h.at, facts, Location(number, data + offset, end - data))
+            for h, facts, data, end in zip(lines.heads, lines.facts, lines.data, lines.ends)
+        ]
+        scan.starts.extend([start + offset for start in starts])
+        scan.acks.extend([head.ack for head in lines.heads])
+        scan.max_epoch = max(scan.max_epoch, *[head.ep for head in lines.heads], 0)
+        for position, head in enumerate(lines.heads, before):
+            if head.batch is not None:
+                scan.batches[position] = head.batch
 
     def take_broken(self, chunk: bytes, start: int, end: int, offset: int) -> None:
         """Keep what verifies inside bytes that are no line, and note the rest as a span."""

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
+from ctxd.model.errors import StorageFailed
 from ctxd.model.records import Draft, Record
 
 
@@ -61,18 +62,25 @@ class Writer:
     """The writer thread. One per daemon; `close()` ends it after what was submitted."""
 
     def __init__(self) -> None:
+        self._is_closed = False
         self._queue: SimpleQueue[tuple[Committer, Append] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="ctxd-writer", daemon=True)
         self._thread.start()
 
     async def append(self, log: Committer, drafts: Sequence[Draft]) -> list[Record]:
-        """Have the log commit the drafts. Returns their records when they are durable."""
+        """Have the log commit the drafts. Returns their records when they are durable.
+
+        Raises what the log's commit raised, StorageFailed once closed.
+        """
+        if self._is_closed:
+            raise StorageFailed("the store is closed")
         append = Append(drafts)
         self._queue.put((log, append))
         return await append.wait()
 
     def close(self) -> None:
         """Commit what is queued and end the thread. Blocking."""
+        self._is_closed = True
         self._queue.put(None)
         self._thread.join()
 

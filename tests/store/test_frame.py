@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ctxd.model.errors import TooLarge
 from ctxd.model.records import Draft
-from ctxd.store.frame import MAX_LINE, Head, build_line, check_draft, read_line, salvage, seed_of
+from ctxd.store.frame import MAX_LINE, Head, build_line, check_draft, read_line, read_lines, salvage, seed_of
 
 SEED = seed_of("session-1")
 AWKWARD = [
@@ -49,7 +49,7 @@ def test_awkward_bodies_come_back_byte_for_byte(data: str) -> None:
     data=st.recursive(
         st.none() | st.text() | st.integers(), lambda s: st.lists(s) | st.dictionaries(st.text(), s)
     ),
-    facts=st.dictionaries(st.text().filter(lambda key: key != "data"), st.text() | st.integers()),
+    facts=st.dictionaries(st.text(), st.text() | st.integers()),
     batch=st.none() | st.tuples(st.integers(0, 99), st.integers(1, 100)),
     ascii_only=st.booleans(),
 )
@@ -94,7 +94,7 @@ def test_no_flipped_bit_verifies() -> None:
         Draft(id="a", type="said", data=b""),
         Draft(id="a", type="said", data=b"[1,\n2]"),
         Draft(id="a", type="said", data=b"1", facts=b'{"a":\n1}'),
-        Draft(id="a", type="said", data=b"1", facts=b'{"a":1,"data":2}'),
+        Draft(id="a", type="said", data=b"1", facts=b'{"a":\t1}'),
     ],
 )
 def test_a_draft_that_would_break_the_frame_is_refused(draft: Draft) -> None:
@@ -102,12 +102,52 @@ def test_a_draft_that_would_break_the_frame_is_refused(draft: Draft) -> None:
         check_draft(draft)
 
 
-def test_the_words_of_the_frame_may_stand_inside_strings_of_facts() -> None:
-    facts = json.dumps({"target": 'x,"data":1,"facts":2'}).encode()
-    check_draft(Draft(id="a", type="said", data=b"1", facts=facts))
-    found = read(make(b"1", facts))
+@pytest.mark.parametrize("facts", [b'{"a":1,"data":2,"facts":3}', b'{"t":"x,\\t\\"data\\":1"}'])
+def test_the_words_of_the_frame_may_stand_in_facts_and_bodies(facts: bytes) -> None:
+    check_draft(Draft(id="a", type="said", data=facts, facts=facts))
+    found = read(make(facts, facts))
     assert found is not None
-    assert found[1] == facts
+    assert found[1:] == (facts, facts)
+
+
+def test_a_body_may_be_laid_out_with_tabs() -> None:
+    body = b'{\t"data":\t[1,\t"facts"]}'
+    for facts in (b"", b'{"f":1}'):
+        found = read(make(body, facts))
+        assert found is not None
+        assert found[1:] == (facts, body)
+
+
+def test_many_lines_read_at_once_are_the_same_as_one_by_one() -> None:
+    lines = [
+        make(body, facts, batch, seq)
+        for seq, (body, facts, batch) in enumerate(
+            [(b"1", b"", None), (b'{\t"data":1}', b'{"f":1}', (0, 2)), (b'"x"', b"", (1, 2))], 1
+        )
+    ]
+    chunk = b"".join(lines)
+    ends = [position for position, byte in enumerate(chunk) if byte == 0x0A]
+    starts = [0, *[end + 1 for end in ends[:-1]]]
+    found = read_lines(chunk, starts, ends, SEED)
+    assert found is not None
+    one_by_one = [read_line(chunk, memoryview(chunk), *at, SEED) for at in zip(starts, ends, strict=True)]
+    assert list(zip(found.heads, found.facts, found.data, strict=True)) == one_by_one
+    assert [chunk[a:b] for a, b in zip(found.data, found.ends, strict=True)] == [
+        b"1",
+        b'{\t"data":1}',
+        b'"x"',
+    ]
+
+
+@pytest.mark.parametrize("where", [0, 1, 2])
+def test_many_lines_are_only_read_at_once_when_all_are_right(where: int) -> None:
+    lines = [make(b'"%d"' % n, b'{"f":1}', seq=n) for n in range(1, 4)]
+    for position in range(len(lines[where]) - 1):
+        changed = bytearray(lines[where])
+        changed[position] ^= 1
+        chunk = b"".join([*lines[:where], bytes(changed), *lines[where + 1 :]])
+        ends = [sum(map(len, lines[: n + 1])) - 1 for n in range(3)]
+        assert read_lines(chunk, [0, ends[0] + 1, ends[1] + 1], ends, SEED) is None, position
 
 
 def test_a_line_above_16_mib_is_refused_with_its_size() -> None:

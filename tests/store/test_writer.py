@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxd.model.errors import StorageFailed
 from ctxd.model.records import Draft, Location, Record
 from ctxd.store.writer import Append, Writer
 from tests.store.desk import Desk, draft, names
@@ -82,6 +83,14 @@ def test_closing_commits_what_is_queued_though_its_loop_is_gone() -> None:
     asyncio.run(leave())
     writer.close()
     assert shelf.groups == [["a"]]
+
+
+@pytest.mark.anyio
+async def test_a_closed_writer_refuses_instead_of_waiting_for_ever() -> None:
+    writer = Writer()
+    writer.close()
+    with pytest.raises(StorageFailed):
+        await writer.append(Shelf(), drafts("a"))
 
 
 def test_many_appends_at_once_take_far_fewer_syncs(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
