@@ -15,6 +15,7 @@ from typing import TypeVar
 import grimp
 import pytest
 
+from tests.support.behaviour import behaviour
 from tests.support.references import Project
 
 ROOT = Path(__file__).parent.parent
@@ -27,6 +28,7 @@ ENTRY_POINTS = ("ctxd.__main__", "ctxd.cli", "tools.protocol")
 N = TypeVar("N", bound=ast.AST)
 
 
+@behaviour("house.layers")
 def test_the_walls_between_the_rooms_stand() -> None:
     lint = subprocess.run(
         [

@@ -13,6 +13,7 @@ import pytest
 
 from ctxd.client import Client, ClientError
 from ctxd.client import connection as connection_module
+from tests.support.behaviour import behaviour
 
 DAEMON = Path(__file__).parents[1] / "support/echo_daemon.py"
 COMMAND = [sys.executable, str(DAEMON)]
@@ -125,6 +126,7 @@ def test_the_daemon_can_withdraw_what_it_asked() -> None:
     run(talk, on_request={"sampling/createMessage": sample})
 
 
+@behaviour("client.ends")
 def test_leaving_shuts_the_daemon_down_with_exit_code_zero() -> None:
     async def talk(client: Client) -> None:
         assert client.returncode is None

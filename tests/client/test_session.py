@@ -10,12 +10,14 @@ import anyio
 import pytest
 
 from ctxd.client import Client, ClientError, Session
+from tests.support.behaviour import behaviour
 
 ECHO = [sys.executable, str(Path(__file__).parents[1] / "support/echo_daemon.py")]
 CALL = {"type": "tool_use", "id": "c1", "name": "Read", "input": {"file_path": "a.py"}}
 RESULT = {"type": "tool_result", "tool_use_id": "c1", "content": "print('hi')\n"}
 
 
+@behaviour("client.native")
 def test_fields_are_camel_case_absent_ones_left_out_and_native_values_untouched() -> None:
     native = {"role": "user", "content": None, "snake_key": {"inner_key": None}}
 

@@ -13,6 +13,7 @@ from ctxd.core.units import divide
 from ctxd.dialects import registry
 from tests.dialects.lists import any_list, lawful_list
 from tests.dialects.notation import Messages, read
+from tests.support.behaviour import behaviour
 from tests.support.session import Session
 
 BOTH = pytest.mark.parametrize("dialect", registry.NAMES)
@@ -26,6 +27,7 @@ def units_of(messages: Messages, dialect: str) -> str:
     return " ".join(f"{u.kind}{u.end - u.start}{'?' if u.open else ''}" for u in units)
 
 
+@behaviour("units.atoms")
 @pytest.mark.parametrize(
     ("messages", "expected"),
     [

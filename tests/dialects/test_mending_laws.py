@@ -17,6 +17,7 @@ from ctxd.dialects.registry import NAMES, get
 from ctxd.model.blocks import MessageView, ToolResult, Violation
 from tests.dialects.lists import any_list, lawful_list
 from tests.dialects.notation import Messages
+from tests.support.behaviour import behaviour
 
 BOTH = pytest.mark.parametrize("name", NAMES)
 MANY = settings(max_examples=300, deadline=None)
@@ -31,6 +32,7 @@ def cut_points(dialect: Dialect, views: list[MessageView]) -> set[int]:
     return set.intersection(*(rule.cut_points(views) for rule in dialect.rules))
 
 
+@behaviour("mending.lawful")
 @BOTH
 @MANY
 @given(data=st.data(), pending=st.booleans())
@@ -61,6 +63,7 @@ def test_mending_is_deterministic_and_leaves_what_it_was_given_as_it_was(
     assert messages == before
 
 
+@behaviour("mending.untouched")
 @BOTH
 @MANY
 @given(data=st.data())
@@ -105,6 +108,7 @@ def real_results(view: MessageView) -> list[ToolResult]:
     return [result for result in view.results if result.text != STUB]
 
 
+@behaviour("mending.cuts")
 @BOTH
 @MANY
 @given(data=st.data())

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import ctxd
+from tests.support.behaviour import behaviour
 from tests.support.peer import DEADLINE, Peer, PeerError, frame
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +31,7 @@ def echo(identity: int | str, text: str) -> bytes:
     return frame({"jsonrpc": "2.0", "id": identity, "method": "test/echo", "params": {"text": text}})
 
 
+@behaviour("wire.exit-codes")
 def test_row_8_exit_after_shutdown_is_0_and_without_it_1() -> None:
     with start() as peer:
         assert peer.shutdown() == 0
@@ -41,6 +43,7 @@ def test_row_8_exit_after_shutdown_is_0_and_without_it_1() -> None:
         assert peer.wait_exit() == 1
 
 
+@behaviour("wire.stdin-ends")
 def test_the_end_of_stdin_ends_the_daemon_by_the_same_codes() -> None:
     with start() as peer:
         assert peer.leave() == 1
@@ -49,6 +52,7 @@ def test_the_end_of_stdin_ends_the_daemon_by_the_same_codes() -> None:
         assert peer.leave() == 0
 
 
+@behaviour("wire.signals")
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
@@ -103,6 +107,7 @@ def test_shutdown_lets_a_running_request_finish_before_it_is_answered(tmp_path: 
         assert peer.wait_exit() == 0
 
 
+@behaviour("wire.no-deadlock")
 def test_row_11_a_host_may_write_as_much_as_it_likes_before_it_reads() -> None:
     process = subprocess.Popen(
         [sys.executable, *ECHO], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
@@ -207,6 +212,7 @@ def test_row_24_a_message_above_the_limit_is_answered_and_the_daemon_goes_on(id_
         assert peer.request("test/echo", {"text": "on"}) == {"text": "on"}
 
 
+@behaviour("wire.parent")
 def test_row_27_the_daemon_ends_when_the_process_it_was_told_of_does() -> None:
     with subprocess.Popen(["sleep", "600"]) as parent, Peer.start(program=ECHO) as peer:
         peer.initialize(processId=parent.pid)
@@ -244,6 +250,7 @@ def test_ten_megabytes_come_back_byte_for_byte() -> None:
         assert params[1:-1] in peer.bodies["n"]
 
 
+@behaviour("wire.garbage")
 def test_garbage_in_good_frames_neither_stops_nor_ends_the_daemon() -> None:
     chance = random.Random(20)
     seed = json.dumps(
@@ -286,6 +293,7 @@ def test_the_version_is_said_without_loading_a_server() -> None:
     assert said == f"ctxd {ctxd.__version__}\n[]\n"
 
 
+@behaviour("wire.light-start")
 def test_nothing_heavy_is_loaded_before_initialize_is_answered() -> None:
     code = "import sys; import ctxd.server.app\n"
     code += "print(sorted(m for m in sys.modules if m.startswith(('tiktoken', 'ctxd.'))))"

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ctxd.importers.claude_code import OPENING, read_transcript, stream_steps
 from ctxd.importers.json_lines import read_lines
 from ctxd.importers.steps import Boundary, NoteTaker, Response, Results, Step, UserInput
+from tests.support.behaviour import behaviour
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT / "../shared/transcripts/claude-code"
@@ -89,6 +90,7 @@ def test_the_compactions_of_a_long_session_carry_size_and_summary() -> None:
     assert all(b.summary and b.summary["content"].startswith("This session is") for b in boundaries)
 
 
+@behaviour("importers.merged")
 def test_lines_of_one_message_id_are_one_response_with_the_last_usage() -> None:
     steps, notes = _import(
         _user("go"),
@@ -234,6 +236,7 @@ def test_a_malformed_record_costs_only_itself(record: dict[str, Any]) -> None:
     assert any(isinstance(step, Response) for step in steps)
 
 
+@behaviour("importers.any-cut")
 @given(cut=st.integers(min_value=0, max_value=SAMPLE.stat().st_size), junk=st.binary(max_size=40))
 @settings(max_examples=40, deadline=None)
 def test_a_file_cut_at_any_byte_imports_lawfully(cut: int, junk: bytes) -> None:

@@ -11,6 +11,7 @@ import pytest
 from ctxd.importers.detect import UnknownFormat
 from ctxd.report.figures import FileReport
 from ctxd.report.replay import replay_files
+from tests.support.behaviour import behaviour
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT / "../shared/transcripts"
@@ -60,12 +61,14 @@ def assert_clean(file: FileReport) -> None:
     assert file.ok
 
 
+@behaviour("replay.clean")
 @pytest.mark.parametrize("name", SERVED)
 def test_every_served_transcript_replays_clean_at_every_window(name: str) -> None:
     file = replay(SHARED / name, 200_000, 60_000, 20_000)
     assert_clean(file)
 
 
+@behaviour("replay.foreseen")
 def test_the_long_session_stays_under_every_window_and_its_sizes_are_foreseen() -> None:
     file = replay(LONG, 200_000, 60_000, 20_000)
     assert_clean(file)
@@ -85,6 +88,7 @@ def test_the_long_session_stays_under_every_window_and_its_sizes_are_foreseen() 
     assert accuracy.inside >= 0.95
 
 
+@behaviour("replay.bundled")
 def test_the_bundled_session_shows_everything_the_demo_promises() -> None:
     progress = Tally()
     file = replay(SAMPLE, 200_000, 60_000, progress=progress)

@@ -15,6 +15,7 @@ from ctxd.server.codec import Broken, Inbound, Notification, Request, Response, 
 from ctxd.server.framing import Oversized
 from ctxd.server.wire.lifecycle import BUILTINS, SetTraceParams
 from ctxd.server.wire.sessions import SessionAppendResult, Window
+from tests.support.behaviour import behaviour
 from tests.support.echo_server import TABLE, EchoParams, EchoResult
 
 NATIVES = [
@@ -44,6 +45,7 @@ def answer(result: object) -> bytes:
     return encode({"jsonrpc": "2.0", "id": 1, "result": result})
 
 
+@behaviour("wire.native-bytes")
 @pytest.mark.parametrize("native", NATIVES)
 def test_a_native_message_is_the_same_bytes_in_and_out(native: bytes) -> None:
     params = ask(b'{"native":%b,"messages":[{},%b],"system":[%b]}' % (native, native, native))
@@ -78,6 +80,7 @@ def test_a_string_of_our_own_survives_lone_surrogates(text: str) -> None:
     assert again["result"]["tree"] == {text: [text]}
 
 
+@behaviour("wire.surrogates")
 def test_an_answer_with_lone_surrogates_still_has_native_bytes_as_they_came() -> None:
     body = answer(EchoResult(text="\ud83d", native=NATIVES[1], messages=[NATIVES[4], NATIVES[7]]))
     assert all(n in body for n in (NATIVES[1], NATIVES[4], NATIVES[7]))
@@ -101,11 +104,13 @@ def test_any_json_value_is_the_same_bytes_in_and_out(value: object) -> None:
     assert params.native.value == json.loads(native)
 
 
+@behaviour("wire.null")
 @pytest.mark.parametrize("null", ["text", "number", "messages", "tree"])
 def test_null_means_absent(null: str) -> None:
     assert ask(json.dumps({null: None}).encode()) == EchoParams()
 
 
+@behaviour("wire.null")
 def test_nulls_inside_natives_stay() -> None:
     assert ask(b'{"messages":[{"a":null}]}').messages[0].value == {"a": None}
 
@@ -136,6 +141,7 @@ def test_at_most_fifty_errors_are_listed() -> None:
     assert len(errors) == 50
 
 
+@behaviour("wire.deep")
 @pytest.mark.parametrize(
     ("body", "identity", "kind"),
     [
@@ -178,6 +184,7 @@ def test_an_answer_of_the_host_is_read_whatever_it_holds() -> None:
     assert unreadable.error is not None
 
 
+@behaviour("wire.oversize")
 def test_an_oversized_body_is_refused_by_the_id_it_had() -> None:
     broken = reject(Oversized(10, b'{"id":3,', b"}"), 5)
     assert broken.id == 3

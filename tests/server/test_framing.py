@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxd.server.framing import Frame, FramingError, Oversized, frame, read_frame, sniff_id
+from tests.support.behaviour import behaviour
 
 LIMIT = 1000
 
@@ -41,6 +42,7 @@ def test_a_header_is_read_in_any_usual_spelling(data: bytes) -> None:
     assert read(data) == Frame(b"{}")
 
 
+@behaviour("wire.broken-header")
 @pytest.mark.parametrize(
     "data",
     [
@@ -71,6 +73,7 @@ def test_the_end_between_frames_is_no_error() -> None:
     assert read(b"\r\n") is None
 
 
+@behaviour("wire.oversize")
 @pytest.mark.parametrize("size", [LIMIT + 1, 4096, 4097, 70_000, 140_001])
 def test_a_body_above_the_limit_is_drained_to_its_last_byte(size: int) -> None:
     body = bytes(i % 251 for i in range(size))

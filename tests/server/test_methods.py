@@ -15,6 +15,7 @@ from ctxd.server.faults import CODES, code_of
 from ctxd.server.methods import METHODS, Method, advertised, load_handlers, tabulate
 from ctxd.server.wire.base import Wire, build_models, members
 from ctxd.server.wire.errors import Kind
+from tests.support.behaviour import behaviour
 
 HANDLED = [m for m in METHODS.values() if m.handler is not None]
 
@@ -55,6 +56,7 @@ def test_every_handler_named_in_the_table_exists_and_takes_its_models() -> None:
     assert sorted(re.findall(r'_handled_by\("\w+", "(\w+)"\)', text)) == sorted(handlers)
 
 
+@behaviour("errors.kinds")
 @pytest.mark.parametrize("method", METHODS.values(), ids=lambda m: m.name)
 def test_a_method_names_only_kinds_that_exist(method: Method) -> None:
     assert set(method.errors) <= set(get_args(Kind))

@@ -13,9 +13,11 @@ from ctxd.model.errors import InvalidParams
 from ctxd.model.settings import Settings
 from ctxd.server.options import MAX_FILE_BYTES, Options, read_file, unwrap
 from tests.server.conftest import ECHO
+from tests.support.behaviour import behaviour
 from tests.support.peer import Peer, PeerError
 
 
+@behaviour("options.order")
 def test_a_change_outranks_the_host_and_the_host_the_file() -> None:
     options = Options()
     options.set("change", {"elision": {"keepTurns": 3}})
@@ -42,6 +44,7 @@ def test_null_leaves_an_option_to_the_layer_below() -> None:
     assert options.settings.elision.keep_turns == 1
 
 
+@behaviour("options.bad-value")
 @pytest.mark.parametrize(
     ("given", "paths"),
     [
@@ -67,6 +70,7 @@ def test_a_bad_value_is_named_by_its_path_and_changes_nothing(given: object, pat
     assert options.settings is before
 
 
+@behaviour("options.unknown")
 def test_unknown_options_are_named_and_the_others_taken() -> None:
     options = Options()
     given = {"elison": {"x": 1}, "elision": {"keepturns": 1, "keepTurns": 4}, "recall": {}}
@@ -140,6 +144,7 @@ def said(peer: Peer) -> str:
     return str(message["message"])
 
 
+@behaviour("options.order")
 def test_through_the_wire_options_rise_from_file_to_host_to_change(peer: Peer, folder: Path) -> None:
     with pytest.raises(PeerError) as caught:
         peer.initialize(options={"elision": {"keepTurns": 0}}, folders=[folder / "one"])

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.server.conftest import ECHO
+from tests.support.behaviour import behaviour
 from tests.support.peer import Peer, PeerError, frame
 
 INVALID_REQUEST = -32600
@@ -41,6 +42,7 @@ def test_row_3_a_request_without_params_or_with_more_members_is_answered(
     assert peer.wait("r3") == {"text": "nothing"}
 
 
+@behaviour("errors.paths")
 def test_row_4_invalid_params_are_answered_with_paths_and_without_values(peer: Peer) -> None:
     error = refused(peer, "test/echo", {"text": ["a secret"], "messages": [{}, "a secret"], "native": 3})
     assert error.code == -32602
@@ -54,6 +56,7 @@ def test_row_4_params_that_are_no_object_are_invalid(peer: Peer, params: Any) ->
     assert refused(peer, "test/echo", params).data["errors"][0]["path"] == ""
 
 
+@behaviour("wire.shapes")
 @pytest.mark.parametrize(
     ("body", "identity", "code", "kind"),
     [
@@ -84,6 +87,7 @@ def test_row_5_what_is_no_message_gets_the_code_for_it(
     assert (caught.value.code, caught.value.kind) == (code, kind)
 
 
+@behaviour("wire.lifecycle")
 def test_row_6_and_7_requests_outside_the_lifecycle_are_refused() -> None:
     with Peer.start(program=ECHO) as peer:
         early = refused(peer, "test/echo")
@@ -114,10 +118,12 @@ def test_row_10_any_number_of_requests_may_wait_for_the_host(peer: Peer) -> None
     peer.answer("test/host", None)
 
 
+@behaviour("wire.stdout")
 def test_row_12_stdout_carries_nothing_but_frames(peer: Peer) -> None:
     assert peer.request("test/pollute") == {"text": "", "count": 0}
 
 
+@behaviour("errors.internal")
 @pytest.mark.parametrize("method", ["test/unsendable", "test/wrongType", "test/fail", "test/oddError"])
 def test_rows_14_and_16_a_defect_is_answered_with_an_error_id_and_nothing_else(
     peer: Peer, method: str
@@ -133,6 +139,7 @@ def test_an_error_with_a_kind_keeps_its_hint_and_facts(peer: Peer) -> None:
     assert error.data == {"kind": "sessionLocked", "hint": "ask them", "holder": {"pid": 7}, "planId": "p"}
 
 
+@behaviour("errors.log")
 def test_row_17_no_payload_and_no_exception_text_reaches_the_log(tmp_path: Path) -> None:
     log = tmp_path / "log"
     body = b'{"jsonrpc":"2.0","id":1,"method":"test/echo","params":{"text":["a secret"]}'
@@ -203,6 +210,7 @@ def test_row_20_whatever_the_host_answers_wakes_the_handler(
     assert peer.wait(identity)["text"] == seen
 
 
+@behaviour("wire.cancel")
 @pytest.mark.parametrize("method", ["test/wait", "test/holdThread"])
 def test_row_21_a_cancelled_request_is_answered_at_once(peer: Peer, method: str) -> None:
     identity = peer.ask(method)
@@ -262,6 +270,7 @@ def test_a_method_that_is_not_offered_is_unknown(peer: Peer, method: str) -> Non
     assert (error.code, error.kind) == (-32601, "unknownMethod")
 
 
+@behaviour("wire.progress")
 def test_row_30_progress_begins_and_ends_and_its_token_can_be_used_again(peer: Peer) -> None:
     for token in ("t", "t", 5):
         identity = peer.ask("test/work", {"count": 3, "workDoneToken": token})

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.dialects.lists import any_list, lawful_list
 from tests.dialects.notation import Messages
 from tests.service.host import LocalHost, Refused, Session
+from tests.support.behaviour import behaviour
 
 DIALECTS = ("anthropic", "openai-chat")
 
@@ -57,6 +58,7 @@ def append_as_validated(session: Session, dialect: str, new: Messages) -> None:
     assert [m for m in new if m in kept[len(history) :] or m in history] == new
 
 
+@behaviour("admission.as-validated")
 @pytest.mark.parametrize("dialect", DIALECTS)
 @_checked
 @given(data=st.data())
@@ -71,6 +73,7 @@ def test_an_append_is_refused_exactly_where_validation_says_refuse(
         rest = rest[size:]
 
 
+@behaviour("admission.sendable")
 @pytest.mark.parametrize("dialect", DIALECTS)
 @_checked
 @given(data=st.data())

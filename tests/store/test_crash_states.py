@@ -12,6 +12,7 @@ import pytest
 from ctxd.model.errors import StoreError
 from tests.store.crash_states import Op, Recorder, State, crash_states
 from tests.store.desk import Desk, check_bodies, names
+from tests.support.behaviour import behaviour
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="names of open files are read from /proc")
 
@@ -104,6 +105,7 @@ def check_state(root: Path, state: State) -> None:
         shutil.rmtree(root)
 
 
+@behaviour("D1.power-cut")
 @pytest.mark.parametrize("life", LIVES)
 def test_no_power_cut_loses_what_was_acknowledged(
     memory_path: Path, recorder: Recorder, life: Callable[[Desk, Recorder], None]

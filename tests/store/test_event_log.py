@@ -18,8 +18,10 @@ from ctxd.model.errors import (
 from ctxd.model.records import Draft
 from ctxd.store.frame import MAX_LINE
 from tests.store.desk import SID, Desk, check_bodies, draft, names
+from tests.support.behaviour import behaviour
 
 
+@behaviour("D1.acknowledged")
 def test_what_was_appended_is_there_after_opening_again(desk: Desk) -> None:
     log = desk.open()
     first = desk.append(log, "a")
@@ -52,6 +54,7 @@ def test_many_openings_without_an_append_do_not_pile_up_copies(desk: Desk) -> No
     assert names(desk.open().records) == ["a"]
 
 
+@behaviour("D1.idempotent")
 def test_an_id_is_written_once_and_answered_with_its_first_record(desk: Desk) -> None:
     log = desk.open()
     first = desk.append(log, "a", "b")
@@ -67,6 +70,7 @@ def test_an_id_is_written_once_and_answered_with_its_first_record(desk: Desk) ->
     assert mixed[1] == mixed[2]
 
 
+@behaviour("D1.group-commit")
 def test_appends_at_the_same_time_keep_their_order_and_answer_each_their_own(desk: Desk) -> None:
     log = desk.open()
     batches = [[draft(f"{n}-{i}") for i in range(n % 4 + 1)] for n in range(40)]
@@ -95,6 +99,7 @@ def test_a_refused_draft_writes_nothing_of_its_batch(desk: Desk) -> None:
     assert names(desk.open().records) == []
 
 
+@behaviour("D3.new-segment")
 def test_a_full_segment_is_followed_by_a_new_one(memory_path: Path) -> None:
     desk = Desk(memory_path / "small", segment_bytes=2000)
     log = desk.open()
@@ -110,6 +115,7 @@ def test_a_full_segment_is_followed_by_a_new_one(memory_path: Path) -> None:
     desk.close()
 
 
+@behaviour("D8.one-writer")
 def test_a_second_opener_is_told_who_holds_the_session(desk: Desk, memory_path: Path) -> None:
     log = desk.open()
     desk.append(log, "a")
@@ -130,6 +136,7 @@ def test_a_second_opener_is_told_who_holds_the_session(desk: Desk, memory_path: 
     other.close()
 
 
+@behaviour("D8.tail")
 def test_a_reader_follows_what_the_holder_acknowledges(desk: Desk) -> None:
     log = desk.open()
     desk.append(log, "a")
@@ -167,6 +174,7 @@ def test_a_reader_follows_across_segments_and_holders(memory_path: Path) -> None
     desk.close()
 
 
+@behaviour("D8.tail")
 def test_a_reader_does_not_see_what_the_holder_is_still_writing(desk: Desk) -> None:
     log = desk.open()
     desk.append(log, "a")
@@ -226,6 +234,7 @@ def test_a_closed_log_refuses_and_the_lease_is_free(desk: Desk) -> None:
     assert desk.open().is_writable
 
 
+@behaviour("D8.replaced-lock")
 def test_a_holder_whose_lock_file_was_replaced_stops_writing(desk: Desk) -> None:
     log = desk.open()
     desk.append(log, "a")

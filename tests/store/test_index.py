@@ -12,6 +12,7 @@ import pytest
 
 from ctxd.model.errors import StorageFailed
 from ctxd.store.index import SessionIndex, SessionRow
+from tests.support.behaviour import behaviour
 
 
 def row(name: str, *, updated: int = 1, workspace: str = "/w") -> SessionRow:
@@ -50,6 +51,7 @@ def test_a_row_is_replaced_by_its_session_and_workspace(index: SessionIndex) -> 
     assert index.rows() == [row("a", updated=3, workspace="/other")]
 
 
+@behaviour("store.index")
 @pytest.mark.parametrize("content", [b"not a database at all" * 300, b"SQLite format 3\0" + b"\xff" * 5000])
 def test_a_damaged_file_is_begun_anew(path: Path, index: SessionIndex, content: bytes) -> None:
     index.rebuild([row("a")])

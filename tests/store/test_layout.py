@@ -11,6 +11,7 @@ import pytest
 from ctxd.model.errors import StorageFailed
 from ctxd.store.layout import find_layouts, network_type, open_layout, state_root, workspace_name
 from tests.store.desk import SID, Desk
+from tests.support.behaviour import behaviour
 
 MOUNTS = """\
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -21,6 +22,7 @@ MOUNTS = """\
 """
 
 
+@behaviour("D8.network")
 @pytest.mark.parametrize(
     ("device", "found"),
     [
@@ -36,6 +38,7 @@ def test_network_file_systems_are_told_from_local_ones(device: tuple[int, int], 
     assert network_type(MOUNTS, os.makedev(*device)) == found
 
 
+@behaviour("D11.modes")
 def test_folders_and_files_are_for_their_owner_alone_whatever_the_umask(desk: Desk) -> None:
     for mask in (0o000, 0o077, 0o777):
         before = os.umask(mask)
@@ -53,6 +56,7 @@ def test_folders_and_files_are_for_their_owner_alone_whatever_the_umask(desk: De
         assert mode == (0o700 if path.is_dir() else 0o600), path
 
 
+@behaviour("D11.strangers")
 @pytest.mark.parametrize("mode", [0o770, 0o702, 0o777])
 def test_a_state_folder_that_others_can_write_to_is_refused(tmp_path: Path, mode: int) -> None:
     root = tmp_path / "state"
@@ -63,6 +67,7 @@ def test_a_state_folder_that_others_can_write_to_is_refused(tmp_path: Path, mode
     assert list(root.iterdir()) == []
 
 
+@behaviour("D11.strangers")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
 def test_a_state_folder_of_another_user_is_refused(tmp_path: Path) -> None:
     root = tmp_path / "state"
@@ -72,6 +77,7 @@ def test_a_state_folder_of_another_user_is_refused(tmp_path: Path) -> None:
         open_layout(root, "/w")
 
 
+@behaviour("D11.state-links")
 def test_a_state_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir(0o700)
     (tmp_path / "state").symlink_to(tmp_path / "real")
@@ -93,6 +99,7 @@ def test_a_folder_below_that_was_replaced_by_a_link_is_refused(
         desk.open()
 
 
+@behaviour("D11.state-links")
 def test_a_segment_that_is_a_link_is_refused(desk: Desk, memory_path: Path) -> None:
     log = desk.open()
     desk.append(log, "a")

@@ -15,6 +15,7 @@ import pytest
 from ctxd.model.errors import SessionLocked, StorageFailed
 from ctxd.store.lease import UNKNOWN, acquire_lease, probe_lease
 from tests.store.desk import SID, Desk
+from tests.support.behaviour import behaviour
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,6 +57,7 @@ def read_until(process: subprocess.Popen[str], wanted: str) -> list[str]:
     raise AssertionError(f"the process ended before it said {wanted}: {lines}")
 
 
+@behaviour("D8.one-writer")
 def test_a_second_process_is_told_the_first_ones_pid_and_may_read(desk: Desk, memory_path: Path) -> None:
     with other_process(memory_path / "state", "--count", "3") as process:
         read_until(process, "waiting")
@@ -67,6 +69,7 @@ def test_a_second_process_is_told_the_first_ones_pid_and_may_read(desk: Desk, me
         assert [r.id for r in desk.open("read").records if r.type != "lease"] == ["r0", "r1", "r2"]
 
 
+@behaviour("D8.stopped")
 def test_a_stopped_holder_keeps_the_lease_and_a_killed_one_loses_it(desk: Desk, memory_path: Path) -> None:
     with other_process(memory_path / "state", "--count", "1") as process:
         read_until(process, "waiting")
@@ -79,6 +82,7 @@ def test_a_stopped_holder_keeps_the_lease_and_a_killed_one_loses_it(desk: Desk, 
         assert desk.open().epoch == 2
 
 
+@behaviour("D11.links")
 def test_a_lock_file_that_is_a_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_text("mine")
     (tmp_path / "x.lock").symlink_to(tmp_path / "elsewhere")

@@ -14,6 +14,7 @@ import pytest
 from ctxd.model.errors import Corrupt, NotFound, StorageFailed, StorageFull
 from ctxd.store.ledger import Ledger
 from tests.store.desk import Desk
+from tests.support.behaviour import behaviour
 
 
 @pytest.fixture
@@ -40,6 +41,7 @@ def test_bytes_come_back_as_they_were(desk: Desk, ledger: Ledger, data: bytes) -
     another.close()
 
 
+@behaviour("D7.once")
 def test_the_same_bytes_are_kept_once_and_freshened(desk: Desk, ledger: Ledger) -> None:
     digest = ledger.put(b"same")
     path = path_of(desk, digest)
@@ -51,6 +53,7 @@ def test_the_same_bytes_are_kept_once_and_freshened(desk: Desk, ledger: Ledger) 
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
+@behaviour("D7.corrupt")
 @pytest.mark.parametrize("change", [b"", b"short", b"wrong bytes of some length"])
 def test_bytes_that_went_bad_are_set_aside_and_stay_corrupt_until_put_again(
     desk: Desk, ledger: Ledger, change: bytes
@@ -94,6 +97,7 @@ def test_an_object_that_is_a_link_is_not_followed(desk: Desk, ledger: Ledger, tm
         ledger.get(digest)
 
 
+@behaviour("D7.sweep")
 def test_old_temporary_files_are_swept_and_young_ones_left(desk: Desk, ledger: Ledger) -> None:
     fan = path_of(desk, ledger.put(b"kept")).parent
     old, young = fan / ".tmp-1-dead", fan / ".tmp-2-alive"

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.store.desk import SID, Desk, names
+from tests.support.behaviour import behaviour
 
 ROOT = Path(__file__).parents[2]
 KILLS = 20
@@ -45,6 +46,7 @@ def said_until_waiting(process: subprocess.Popen[str]) -> list[str]:
     raise AssertionError(f"the process ended early, after {words[-3:]}")
 
 
+@behaviour("D1.killed")
 def test_a_process_killed_at_any_moment_loses_nothing_it_acknowledged(desk: Desk, memory_path: Path) -> None:
     chance = random.Random(7)
     acked: list[str] = []
@@ -62,6 +64,7 @@ def test_a_process_killed_at_any_moment_loses_nothing_it_acknowledged(desk: Desk
     assert log.health.status != "damaged"
 
 
+@behaviour("D9.file-limit")
 def test_a_limit_on_file_size_moves_on_to_new_segments(desk: Desk, memory_path: Path) -> None:
     limited = ("sh", "-c", 'ulimit -f 64 && exec "$@"', "sh")
     arguments = ("--count", "20", "--size", "5000", "200000", "100")
@@ -74,6 +77,7 @@ def test_a_limit_on_file_size_moves_on_to_new_segments(desk: Desk, memory_path: 
     assert log.health.status != "damaged"
 
 
+@behaviour("D10.kernel")
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 @pytest.mark.parametrize(
     "fault", ["fdatasync:error=EIO:when=5", "fdatasync:error=EIO:when=3..4", "writev:error=ENOSPC:when=4"]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 
 from tests.store.desk import Desk, names
+from tests.support.behaviour import behaviour
 
 
+@behaviour("D5.quarantine")
 def test_broken_bytes_are_kept_once_under_their_digest(desk: Desk) -> None:
     log = desk.open()
     desk.append(log, "a")

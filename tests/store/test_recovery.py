@@ -9,6 +9,7 @@ import pytest
 from ctxd.model.errors import Damaged, ReadOnly, StorageFailed
 from ctxd.store.frame import Head, build_line, seed_of
 from tests.store.desk import SID, Desk, check_bodies, draft, names
+from tests.support.behaviour import behaviour
 
 SEED = seed_of(SID)
 
@@ -39,6 +40,7 @@ def record(seq: int, epoch: int, *, ack: int | None = None, name: str = "x") -> 
     return b"".join(build_line(head, b"", b"1", SEED))
 
 
+@behaviour("D4.torn-tail")
 def test_a_log_cut_at_any_byte_of_its_last_record_keeps_all_before_it(desk: Desk) -> None:
     segment = filled(desk, ("a",), ("b",), ("c",))
     whole = segment.read_bytes()
@@ -59,6 +61,7 @@ def test_a_log_cut_at_any_byte_of_its_last_record_keeps_all_before_it(desk: Desk
         log.close()
 
 
+@behaviour("D5.any-byte")
 def test_any_flipped_byte_is_noticed_and_never_changes_what_is_shown(desk: Desk) -> None:
     segment = filled(desk, ("a",), ("b", "c"), ("d",))
     whole = segment.read_bytes()
@@ -75,6 +78,7 @@ def test_any_flipped_byte_is_noticed_and_never_changes_what_is_shown(desk: Desk)
         log.close()
 
 
+@behaviour("D4.reported")
 def test_a_torn_tail_is_named_once_and_then_forgiven(desk: Desk) -> None:
     segment = filled(desk, ("a",), ("b",))
     segment.write_bytes(segment.read_bytes() + record(4, 1)[:50])
@@ -101,6 +105,7 @@ def test_a_forgiven_tail_that_changes_is_told_again(desk: Desk) -> None:
     assert desk.open("read").health.status == "torn"
 
 
+@behaviour("D5.gap")
 def test_a_lost_acknowledged_record_makes_the_log_read_only_with_a_gap(desk: Desk) -> None:
     segment = filled(desk, ("a",), ("b",), ("c",), ("d",))
     lines = lines_of(segment)
@@ -138,6 +143,7 @@ def test_acknowledged_lines_cut_out_without_a_trace_leave_a_gap(desk: Desk, remo
     assert [span.reason for span in log.health.spans] == ["gap"]
 
 
+@behaviour("D5.missing-segment")
 def test_a_missing_segment_is_a_gap(desk: Desk) -> None:
     for name in "abc":
         log = desk.open()
@@ -156,6 +162,7 @@ def test_an_older_segment_cut_short_is_damage_not_a_torn_tail(desk: Desk) -> Non
     assert desk.open().health.status == "damaged"
 
 
+@behaviour("D2.seed")
 def test_a_line_of_another_session_is_not_shown(desk: Desk) -> None:
     foreign = filled(desk, ("a",))
     other = desk.open(sid="session-2")
@@ -184,6 +191,7 @@ def test_a_batch_that_is_not_whole_at_the_end_is_not_shown_at_all(desk: Desk) ->
     assert names(desk.open().records) == ["a", "e"]
 
 
+@behaviour("D4.prefix")
 def test_records_behind_an_unacknowledged_gap_are_dropped(desk: Desk) -> None:
     segment = filled(desk, ("a",))
     with segment.open("ab") as file:
@@ -193,6 +201,7 @@ def test_records_behind_an_unacknowledged_gap_are_dropped(desk: Desk) -> None:
     assert log.health.status == "torn"
 
 
+@behaviour("D3.unfinished")
 def test_a_segment_whose_opening_was_never_finished_supersedes_nothing(desk: Desk) -> None:
     segment = filled(desk, ("a",), ("b",))
     desk.open().close()
@@ -210,6 +219,7 @@ def test_a_segment_whose_opening_was_never_finished_supersedes_nothing(desk: Des
     assert segment.exists()
 
 
+@behaviour("D8.epoch")
 def test_what_an_older_epoch_wrote_behind_a_newer_one_is_damage(desk: Desk) -> None:
     segment = filled(desk, ("a",))
     folder = segment.parent
@@ -232,6 +242,7 @@ def test_a_holder_that_went_on_writing_after_it_lost_the_lease_is_noticed(desk: 
     assert "stale" in [span.reason for span in log.health.spans]
 
 
+@behaviour("D5.duplicate")
 def test_a_doubled_line_is_told(desk: Desk) -> None:
     segment = filled(desk, ("a",), ("b",), ("c",))
     lines = lines_of(segment)
@@ -241,6 +252,7 @@ def test_a_doubled_line_is_told(desk: Desk) -> None:
     assert names(log.records) == ["a", "b", "c"]
 
 
+@behaviour("D13.future")
 def test_a_format_of_the_future_is_read_if_it_allows_but_never_written_to(desk: Desk) -> None:
     folder = filled(desk, ("a",)).parent
     (folder / f"{SID}.000002.jsonl").write_bytes(opening(3, 2, version=9, min_reader=1))

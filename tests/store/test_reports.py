@@ -12,6 +12,7 @@ import pytest
 from ctxd.model.errors import SessionLocked
 from ctxd.model.records import Draft
 from tests.store.desk import SID, Desk, check_bodies, names
+from tests.support.behaviour import behaviour
 
 
 def filled(desk: Desk, *ids: str) -> Path:
@@ -27,6 +28,7 @@ def record_line(segment: Path, name: str) -> bytes:
     return next(line for line in lines if f'"id":"{name}"'.encode() in line)
 
 
+@behaviour("store.broken-tail")
 @pytest.mark.parametrize(
     "tail",
     [b'{"a":1,"b":"tr', "é".encode()[:1], b"\0" * 500, b"\0" * 500 + b"\n", b'{"a":1}{"b":2}\n'],
@@ -59,6 +61,7 @@ def test_f66_broken_bytes_between_records_hide_neither_side(desk: Desk, junk: by
     assert log.health.status == "torn"
 
 
+@behaviour("store.broken-tail")
 def test_f66_two_records_fused_on_one_line_are_both_read(desk: Desk) -> None:
     segment = filled(desk, "a", "b", "c")
     line = record_line(segment, "b")
@@ -81,6 +84,7 @@ def test_f66_a_torn_record_fused_with_the_next_leaves_a_gap_and_not_a_shorter_hi
     assert 60 in [span.length for span in log.health.spans]
 
 
+@behaviour("store.broken-tail")
 def test_f66_one_malformed_line_does_not_stop_the_reading(desk: Desk) -> None:
     ids = [f"m{n}" for n in range(50)]
     segment = filled(desk, *ids)
@@ -90,6 +94,7 @@ def test_f66_one_malformed_line_does_not_stop_the_reading(desk: Desk) -> None:
     assert names(log.records) == [name for name in ids if name != "m7"]
 
 
+@behaviour("store.two-processes")
 def test_f68_two_processes_never_write_one_session(desk: Desk, memory_path: Path) -> None:
     first = desk.open()
     desk.append(first, "a")
@@ -107,6 +112,7 @@ def test_f68_two_processes_never_write_one_session(desk: Desk, memory_path: Path
     other.close()
 
 
+@behaviour("D8.replaced-lock")
 def test_f68_a_writer_that_lost_its_lease_is_stopped_before_it_writes(desk: Desk, memory_path: Path) -> None:
     first = desk.open()
     desk.append(first, "a")
@@ -121,6 +127,7 @@ def test_f68_a_writer_that_lost_its_lease_is_stopped_before_it_writes(desk: Desk
     other.close()
 
 
+@behaviour("store.temporary-names")
 def test_f69_a_temporary_name_is_never_shared(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     import os
 
@@ -139,6 +146,7 @@ def test_f69_a_temporary_name_is_never_shared(desk: Desk, monkeypatch: pytest.Mo
     assert len(used) == len(set(used)) == 50
 
 
+@behaviour("store.memory")
 def test_f70_opening_a_log_takes_memory_for_facts_and_not_for_bodies(desk: Desk) -> None:
     log = desk.open()
     body = b'"%s"' % (b"x" * 1_000_000)

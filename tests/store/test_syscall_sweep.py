@@ -13,6 +13,7 @@ from ctxd.model.errors import CtxdError
 from ctxd.store.event_log import SessionLog
 from tests.store.desk import Desk, check_bodies, names
 from tests.store.faults import Faults, How
+from tests.support.behaviour import behaviour
 
 ERRORS = [errno.EIO, errno.ENOSPC]
 
@@ -107,6 +108,7 @@ def sweep(root: Path, faults: Faults, error: int, *, forever: bool, how: How) ->
             return
 
 
+@behaviour("D10.any-call")
 @pytest.mark.parametrize(
     ("how", "forever"),
     [("before", False), ("before", True), ("after", False), ("half", False)],
@@ -127,6 +129,7 @@ def test_whichever_call_fails_nothing_acknowledged_is_lost(
     assert run.acked == ["a1", "a2", "a3", "a4", "b1", "b2", "b3", "b4"]
 
 
+@behaviour("D9.full-disk")
 @pytest.mark.parametrize("error", [errno.EDQUOT, errno.EFBIG, errno.ENOSPC])
 def test_a_full_disk_is_said_and_the_session_resumes_by_itself(
     desk: Desk, faults: Faults, error: int
@@ -147,6 +150,7 @@ def test_a_full_disk_is_said_and_the_session_resumes_by_itself(
     assert names(desk.open().records) == ["a", "b"]
 
 
+@behaviour("D10.poisoned")
 @pytest.mark.parametrize("call", ["fdatasync", "writev"])
 def test_a_failed_descriptor_is_never_used_again(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, call: str
@@ -176,6 +180,7 @@ def test_a_failed_descriptor_is_never_used_again(
     assert names(desk.open().records) == ["a", "b", "c"]
 
 
+@behaviour("D9.full-at-open")
 def test_a_disk_that_is_full_at_opening_gives_a_session_that_says_so(desk: Desk, faults: Faults) -> None:
     log = desk.open()
     desk.append(log, "a")

@@ -13,6 +13,7 @@ from ctxd.model.errors import StorageFailed
 from ctxd.model.records import Draft, Location, Record
 from ctxd.store.writer import Append, Writer
 from tests.store.desk import Desk, draft, names
+from tests.support.behaviour import behaviour
 
 
 class Shelf:
@@ -93,6 +94,7 @@ async def test_a_closed_writer_refuses_instead_of_waiting_for_ever() -> None:
         await writer.append(Shelf(), drafts("a"))
 
 
+@behaviour("D1.one-sync")
 def test_many_appends_at_once_take_far_fewer_syncs(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     log = desk.open()
     syncs = []

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ctxd.tokenizer.cache import CountCache, digest_of
 from ctxd.tokenizer.encoding import Counter
+from tests.support.behaviour import behaviour
 from tests.tokenizer.texts import HOSTILE, Counters
 
 
@@ -19,6 +20,7 @@ def tallying(seen: list[str]) -> Counter:
     return Counter("o200k_base", "tiktoken", count)
 
 
+@behaviour("counting.once")
 def test_a_content_is_counted_once_for_each_encoding(fast: Counters) -> None:
     seen: list[str] = []
     cache, counter = CountCache(), tallying(seen)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ctxd.tokenizer.cuts import LIMIT, pieces
 from ctxd.tokenizer.families import EncodingName
+from tests.support.behaviour import behaviour
 from tests.tokenizer.texts import ENCODINGS, HOSTILE, Counters, in_one_piece
 
 SAFE = [chr(code) for code in range(0x110000) if next(pieces("a" + chr(code) + "b", 2)) == "a"]
@@ -28,6 +29,7 @@ def test_pieces_are_the_text_and_none_is_longer_than_the_limit(text: str, limit:
     assert all(0 < len(piece) <= limit for piece in cut) or text == ""
 
 
+@behaviour("counting.long-runs")
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @given(text=TEXTS, limit=st.integers(8, 64))
 @settings(max_examples=150, deadline=None)

@@ -18,11 +18,13 @@ from ctxd.tokenizer.cuts import LIMIT
 from ctxd.tokenizer.encoding import PATTERN, load
 from ctxd.tokenizer.families import EncodingName
 from ctxd.tokenizer.vocabulary import FILE_NAME, parse, read
+from tests.support.behaviour import behaviour
 from tests.tokenizer.texts import ENCODINGS, HOSTILE, Counters, in_one_piece
 
 TRANSCRIPTS = Path(__file__).parents[2] / "../shared/transcripts"
 
 
+@behaviour("counting.engines-agree")
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("text", HOSTILE)
 def test_both_engines_give_one_number_for_hostile_text(
@@ -31,6 +33,7 @@ def test_both_engines_give_one_number_for_hostile_text(
     assert fast[encoding].count(text) == reference[encoding].count(text)
 
 
+@behaviour("counting.engines-agree")
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @given(text=st.text(max_size=300))
 @settings(max_examples=150, deadline=None)
@@ -62,6 +65,7 @@ def strings(value: Any) -> Iterator[str]:
             yield from strings(item)
 
 
+@behaviour("counting.engines-agree")
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize(
     "file",
@@ -92,11 +96,13 @@ def test_counts_are_the_published_ones(reference: Counters) -> None:
     assert reference["o200k_base"].count("お誕生日おめでとう") == 8
 
 
+@behaviour("counting.special-tokens")
 def test_special_tokens_are_plain_text(fast: Counters, reference: Counters) -> None:
     for counter in (fast["o200k_base"], reference["o200k_base"]):
         assert counter.count("<|endoftext|>") == 7
 
 
+@behaviour("counting.surrogates")
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize(
     ("broken", "repaired"),
@@ -135,6 +141,7 @@ RUNS = {
 }
 
 
+@behaviour("counting.long-runs")
 @pytest.mark.parametrize("run", RUNS)
 def test_a_megabyte_without_a_break_is_counted(run: str, fast: Counters, reference: Counters) -> None:
     text = RUNS[run]
@@ -146,6 +153,7 @@ def test_a_panic_of_the_engine_is_no_end_of_counting(reference: Counters) -> Non
     assert 7_000 < in_one_piece(reference["o200k_base"], " " * MEGABYTE) < 9_000
 
 
+@behaviour("counting.cjk")
 def test_chinese_is_counted_by_its_tokens_and_not_by_characters(fast: Counters, reference: Counters) -> None:
     """Report D.48: characters / 4 says 25. The exact truth is 50 on o200k and 125 on cl100k."""
     text = "你好世界" * 25
@@ -190,6 +198,7 @@ def run(code: str, *arguments: str) -> str:
     return done.stdout.strip()
 
 
+@behaviour("counting.offline")
 def test_the_first_start_needs_no_network_and_leaves_the_environment_alone(tmp_path: Path) -> None:
     out = run(
         """

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxd.tokenizer.families import UNKNOWN, EncodingName, Family, Vision, choose
+from tests.support.behaviour import behaviour
 from tests.tokenizer.texts import Counters
 
 EXACT: list[tuple[str, EncodingName, Vision]] = [
@@ -94,6 +95,7 @@ ESTIMATED: list[tuple[str, str | None, Family, float, Vision]] = [
 ]
 
 
+@behaviour("counting.families")
 @pytest.mark.parametrize(
     ("model", "provider", "family", "factor", "vision"),
     ESTIMATED,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ctxd.model.blocks import Media, MediaKind
 from ctxd.tokenizer.families import Vision
 from ctxd.tokenizer.media import REFERENCE_TOKENS, tokens_of
+from tests.support.behaviour import behaviour
 from tests.tokenizer.texts import Counters
 
 VISIONS: tuple[Vision, ...] = get_args(Vision)
@@ -20,6 +21,7 @@ def image(width: int, height: int, *, detail: str = "", wire_bytes: int = 50_000
     return Media(kind="image", wire_bytes=wire_bytes, width=width, height=height, detail=detail)
 
 
+@behaviour("counting.images")
 @pytest.mark.parametrize(
     ("vision", "width", "height", "detail", "tokens"),
     [
@@ -79,6 +81,7 @@ def test_an_image_of_unknown_size_costs_a_large_one(vision: Vision, tokens: int)
     assert tokens_of(image(0, 0), vision) == tokens
 
 
+@behaviour("counting.base64")
 @pytest.mark.parametrize("vision", VISIONS)
 def test_a_screenshot_is_never_counted_as_its_base64(fast: Counters, vision: Vision) -> None:
     """Report D.50: a pasted screenshot was "398k tokens"; its formula says a few thousand at most."""

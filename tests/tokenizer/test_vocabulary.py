@@ -15,6 +15,7 @@ from ctxd.model.errors import Corrupt, NotFound
 from ctxd.tokenizer.encoding import load
 from ctxd.tokenizer.families import EncodingName
 from ctxd.tokenizer.vocabulary import FILE_NAME, SHA256, parse, read
+from tests.support.behaviour import behaviour
 from tests.tokenizer.texts import ENCODINGS
 
 SMALL: EncodingName = "cl100k_base"
@@ -37,6 +38,7 @@ def test_the_first_read_caches_the_verified_file_under_the_name_tiktoken_looks_f
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
+@behaviour("counting.vocabulary")
 @pytest.mark.parametrize(
     "damage",
     [

@@ -1,0 +1,202 @@
+"""What ctxd promises, one sentence each, with where the promise comes from.
+
+Enforced both ways by test_behaviours.py: each is claimed by a test with `@behaviour("id")`, and no test
+claims another. Sources are the design notes of the project (reliability.md, behaviour.md, protocol.md,
+house.md, the public fault reports in reports.md) and the issues that asked for it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Behaviour(NamedTuple):
+    """`sentence` says what holds; `source` where that was decided."""
+
+    sentence: str
+    source: str
+
+
+BEHAVIOURS: dict[str, Behaviour] = {
+    "D1.acknowledged": Behaviour("What was acknowledged is there after opening again.", "reliability.md D1"),
+    "D1.idempotent": Behaviour("A record whose id is in the log is not written twice.", "reliability.md D1"),
+    "D1.group-commit": Behaviour(
+        "Appends that overlap keep their order and are each answered with their own records.",
+        "reliability.md D1",
+    ),
+    "D1.killed": Behaviour(
+        "A process killed at any moment loses nothing it acknowledged.", "reliability.md D1"
+    ),
+    "D1.power-cut": Behaviour("No power cut loses what was acknowledged.", "reliability.md D1"),
+    "D1.one-sync": Behaviour("Many appends at once take far fewer syncs.", "reliability.md D1"),
+    "D2.seed": Behaviour("A line of another session does not verify.", "reliability.md D2"),
+    "D3.new-segment": Behaviour("A full segment is followed by a new one.", "reliability.md D3"),
+    "D3.unfinished": Behaviour(
+        "A segment whose opening was never finished supersedes nothing.", "reliability.md D3"
+    ),
+    "D4.torn-tail": Behaviour(
+        "A log cut at any byte of its last record keeps everything before it.", "reliability.md D4"
+    ),
+    "D4.reported": Behaviour(
+        "A torn tail is reported with segment, offset, length and digest.", "reliability.md D4"
+    ),
+    "D4.prefix": Behaviour(
+        "Records behind an unacknowledged gap are dropped from view.", "reliability.md D4"
+    ),
+    "D5.gap": Behaviour(
+        "A lost acknowledged record makes the session read-only, with an explicit gap.", "reliability.md D5"
+    ),
+    "D5.any-byte": Behaviour(
+        "A flipped byte anywhere in a log never changes in silence what is shown.", "reliability.md D5"
+    ),
+    "D5.missing-segment": Behaviour("A missing segment is a gap.", "reliability.md D5"),
+    "D5.duplicate": Behaviour("A doubled line is told.", "reliability.md D5"),
+    "D5.quarantine": Behaviour("Broken bytes are kept once, under their digest.", "reliability.md D5"),
+    "D8.one-writer": Behaviour("A second process is told who writes, and may read.", "reliability.md D8"),
+    "D8.stopped": Behaviour(
+        "A stopped holder keeps the lease; a killed one loses it at once.", "reliability.md D8"
+    ),
+    "D8.epoch": Behaviour("What an older epoch wrote behind a newer one is damage.", "reliability.md D8"),
+    "D8.tail": Behaviour(
+        "A reader follows what the holder acknowledges, and nothing else.", "reliability.md D8"
+    ),
+    "D8.replaced-lock": Behaviour(
+        "A holder whose lock file was replaced stops writing.", "reliability.md D8"
+    ),
+    "D8.network": Behaviour("Network file systems are told from local ones.", "reliability.md D8"),
+    "D9.full-disk": Behaviour(
+        "A full disk is said, and the session resumes by itself when there is room.", "reliability.md D9"
+    ),
+    "D9.full-at-open": Behaviour(
+        "A disk that is full at opening gives a session that says so.", "reliability.md D9"
+    ),
+    "D9.file-limit": Behaviour("A limit on file size moves on to new segments.", "reliability.md D9"),
+    "D10.poisoned": Behaviour("A descriptor that failed once is never used again.", "reliability.md D10"),
+    "D10.any-call": Behaviour(
+        "Whichever system call fails, nothing acknowledged is lost.", "reliability.md D10"
+    ),
+    "D10.kernel": Behaviour("A sync or write that the kernel fails is survived.", "reliability.md D10"),
+    "D11.links": Behaviour("A lock file that is a link is refused.", "reliability.md D11"),
+    "D11.modes": Behaviour("Folders and files are for their owner alone.", "reliability.md D11"),
+    "D11.strangers": Behaviour("A state folder that others can write to is refused.", "reliability.md D11"),
+    "D11.state-links": Behaviour("State behind a link is refused.", "reliability.md D11"),
+    "D13.future": Behaviour(
+        "A format of the future is read if it allows, and never written to.", "reliability.md D13"
+    ),
+    "counting.engines-agree": Behaviour(
+        "Both token engines give one number for any text.", "behaviour.md §2"
+    ),
+    "counting.offline": Behaviour("The first start needs no network.", "issue 2, build"),
+    "counting.vocabulary": Behaviour(
+        "A damaged vocabulary file is rewritten and never counted with.", "issue 2, build"
+    ),
+    "counting.special-tokens": Behaviour("Special tokens inside text are plain text.", "behaviour.md §2"),
+    "counting.surrogates": Behaviour(
+        "Lone surrogates are counted and never end counting.", "behaviour.md §2"
+    ),
+    "counting.long-runs": Behaviour(
+        "A run of text without breaks is counted in bounded time.", "behaviour.md §2"
+    ),
+    "counting.once": Behaviour("A content is counted once for each encoding.", "behaviour.md §2"),
+    "counting.families": Behaviour(
+        "Models without a public tokenizer are o200k times a stated factor.", "behaviour.md §2"
+    ),
+    "counting.images": Behaviour("An image costs what its provider's formula says.", "behaviour.md §2"),
+    "counting.cjk": Behaviour("Chinese is counted by its tokens.", "reports.md D48"),
+    "counting.base64": Behaviour("A screenshot is never counted as its base64.", "reports.md D50"),
+    "dialects.a1": Behaviour(
+        "What stands between a call and its result is moved behind it.", "reports.md A1"
+    ),
+    "dialects.a2": Behaviour("An orphan result is found however often the list was cut.", "reports.md A2"),
+    "dialects.a3": Behaviour("No cut parts a call from its results.", "reports.md A3"),
+    "dialects.a4": Behaviour("A verdict says which rule is broken and in which message.", "reports.md A4"),
+    "dialects.a5": Behaviour(
+        "A batch that waits for results is cut at its start or not at all.", "reports.md A5"
+    ),
+    "dialects.a7": Behaviour("Parallel calls keep every result that came.", "reports.md A7"),
+    "dialects.a8": Behaviour("A parallel batch goes whole or stays whole.", "reports.md A8"),
+    "dialects.a9": Behaviour("Calls that wait for their results are no orphans.", "reports.md A9"),
+    "dialects.a10": Behaviour("An old unanswered call gets a stub and stops nothing.", "reports.md A10"),
+    "dialects.a11": Behaviour("What is pending is read from the list each time.", "reports.md A11"),
+    "dialects.a12": Behaviour("The newest tool loop is handed back byte for byte.", "reports.md A12"),
+    "dialects.a13": Behaviour("Signed thinking is never edited.", "reports.md A13"),
+    "dialects.a16": Behaviour("Reasoning that must be passed back survives every edit.", "reports.md A16"),
+    "dialects.a17": Behaviour("Unknown members survive every edit.", "reports.md A17"),
+    "dialects.a18": Behaviour("No empty block is ever sent.", "reports.md A18"),
+    "dialects.a20": Behaviour("Messages that look alike are not taken for one another.", "reports.md A20"),
+    "usage.cached": Behaviour("Cached tokens are part of the prompt once.", "reports.md D43"),
+    "usage.structured": Behaviour("Structured results count.", "reports.md D49"),
+    "mending.lawful": Behaviour(
+        "A mended list breaks no law, and mending it again changes nothing.", "behaviour.md §3"
+    ),
+    "mending.untouched": Behaviour("A lawful list is handed back as it came.", "behaviour.md §3"),
+    "mending.cuts": Behaviour("Both sides of a cut point are as lawful as the whole.", "behaviour.md §3"),
+    "wire.native-bytes": Behaviour("A native message is the same bytes in and out.", "protocol.md §2"),
+    "wire.null": Behaviour(
+        "Null means absent in ctxd's own members, and stays inside native ones.", "protocol.md §10"
+    ),
+    "wire.deep": Behaviour("What is nested too deeply is answered.", "issue 2, build"),
+    "wire.surrogates": Behaviour("Lone surrogates survive the wire.", "issue 2, build"),
+    "wire.oversize": Behaviour(
+        "A frame above the limit is drained and answered, and the daemon goes on.", "protocol.md §1"
+    ),
+    "wire.broken-header": Behaviour("A broken header is fatal.", "protocol.md §1"),
+    "wire.lifecycle": Behaviour("Requests outside the lifecycle are refused.", "protocol.md §1"),
+    "wire.stdout": Behaviour("Standard output carries nothing but frames.", "protocol.md §1"),
+    "wire.cancel": Behaviour("A cancelled request is answered at once.", "protocol.md §1"),
+    "wire.progress": Behaviour(
+        "Progress begins and ends, and its token can be used again.", "protocol.md §1"
+    ),
+    "wire.shapes": Behaviour("Anything that is no message gets the code for it.", "jsonrpc.md §1"),
+    "wire.exit-codes": Behaviour("Exit after shutdown is 0, and without it 1.", "protocol.md §1"),
+    "wire.stdin-ends": Behaviour("The end of stdin ends the daemon.", "protocol.md §1"),
+    "wire.parent": Behaviour("The daemon ends when the process it was told of does.", "protocol.md §1"),
+    "wire.signals": Behaviour("A signal ends the daemon while stdin stays open.", "jsonrpc.md §1"),
+    "wire.no-deadlock": Behaviour("A host may write as much as it likes before it reads.", "jsonrpc.md §1"),
+    "wire.garbage": Behaviour("Garbage in good frames neither stops nor ends the daemon.", "protocol.md §1"),
+    "wire.light-start": Behaviour(
+        "Nothing heavy is loaded before initialize is answered.", "issue 2, shows 4"
+    ),
+    "errors.paths": Behaviour(
+        "Invalid params are answered with paths and without values.", "protocol.md §10"
+    ),
+    "errors.internal": Behaviour("A defect is answered with an error id and nothing else.", "protocol.md §1"),
+    "errors.log": Behaviour("No payload and no exception text reaches the log.", "protocol.md §1"),
+    "errors.kinds": Behaviour("A method names only error kinds that exist.", "protocol.md §1"),
+    "house.layers": Behaviour("A floor imports only what is below it.", "house.md §2"),
+    "D7.corrupt": Behaviour(
+        "Stored bytes that no longer match their digest are never handed out.", "reliability.md D7"
+    ),
+    "D7.once": Behaviour("The same bytes are stored once.", "reliability.md D7"),
+    "D7.sweep": Behaviour("Old temporary files are swept and young ones left.", "reliability.md D7"),
+    "store.index": Behaviour("A damaged index is begun anew.", "issue 2, build"),
+    "store.broken-tail": Behaviour("An append after a broken tail is not swallowed.", "reports.md F66"),
+    "store.two-processes": Behaviour("Two processes never write one session.", "reports.md F68"),
+    "store.temporary-names": Behaviour("A temporary name is never shared.", "reports.md F69"),
+    "store.memory": Behaviour("Opening a log takes memory for facts and not for bodies.", "reports.md F70"),
+    "options.order": Behaviour("A later change outranks the host, and the host the file.", "protocol.md §9"),
+    "options.bad-value": Behaviour(
+        "A bad option is named by its path and changes nothing.", "protocol.md §9"
+    ),
+    "options.unknown": Behaviour("Unknown options are named and the others taken.", "protocol.md §9"),
+    "admission.as-validated": Behaviour(
+        "An append is refused exactly where validation says refuse.", "issue 2, shows 5"
+    ),
+    "admission.sendable": Behaviour("Whatever was taken makes a request that validates.", "issue 2, shows 5"),
+    "units.atoms": Behaviour("A tool turn is one unit, however its results come.", "behaviour.md §3"),
+    "replay.clean": Behaviour("Every served transcript replays clean at every window.", "issue 2, shows 2"),
+    "replay.foreseen": Behaviour(
+        "The long session stays under every window and its sizes are foreseen.", "issue 2, shows 1"
+    ),
+    "replay.bundled": Behaviour(
+        "The bundled session shows everything the demo promises.", "issue 2, shows 1"
+    ),
+    "importers.merged": Behaviour(
+        "The lines of one response are one response with the last usage.", "issue 2, build"
+    ),
+    "importers.any-cut": Behaviour("A recording cut at any byte imports lawfully.", "issue 2, build"),
+    "client.native": Behaviour("The client sends native values untouched.", "issue 2, build"),
+    "client.ends": Behaviour(
+        "Leaving the client shuts the daemon down with exit code zero.", "issue 2, build"
+    ),
+}
