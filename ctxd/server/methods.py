@@ -58,10 +58,11 @@ def advertised(table: Table) -> list[str]:
 
 def load_handlers() -> dict[Noun, Any]:
     """The modules of handlers by noun. Their first import is heavy and belongs in a thread."""
-    from ctxd.server.handlers import context, recall, sessions, status, tokens
+    from ctxd.server.handlers import context, pins, recall, sessions, status, tokens
 
     return {
         "context": context,
+        "pins": pins,
         "recall": recall,
         "sessions": sessions,
         "status": status,
