@@ -1,7 +1,8 @@
 """The model view as bytes to send: elisions applied, provider rules mended, nothing else touched.
 
-Kept up incrementally. Behind the newest message unit nothing can change any more between two
-changes of the view, so only the tail is rendered again (prompt caches live on that).
+Kept up incrementally. Before the newest assistant turn nothing can change any more between two changes
+of the view (results for older turns are refused), so only what follows is rendered again; prompt caches
+live on that.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import Any
 import msgspec
 
 from ctxd.core.fold import Entry, SessionState
-from ctxd.core.units import divide
 from ctxd.dialects.base import Dialect, Edit
 from ctxd.model.messages import Native
 
@@ -51,15 +51,25 @@ class Rendering:
         entries = state.view[self._entries :]
         shown = [self._show(entry, native) for entry, native in zip(entries, natives, strict=True)]
         ids = [entry.facts.id for entry in entries]
-        cut = _settled(entries)
-        if cut and not pending:
-            closed, _ = self._mend(ids[:cut], shown[:cut])
-            rest, edits = self._mend(ids[cut:], shown[cut:], first=False)
-            self._closed.extend(closed)
-            self._entries += cut
-            return [*self._closed, *rest], edits
-        tail, edits = self._mend([*ids, *("" for _ in pending)], [*shown, *pending])
-        return [*self._closed, *tail], edits
+        tail, roles, edits = self._mend([*ids, *("" for _ in pending)], [*shown, *pending])
+        request = [*self._closed, *tail]
+        if not pending:
+            self._close(entries, tail, roles)
+        return request, edits
+
+    def _close(self, entries: Sequence[Entry], tail: Sequence[Shown], roles: Sequence[str]) -> None:
+        """Keep what stands before the newest assistant turn, if that turn begins with a whole message."""
+        start = len(tail)
+        while start > 0 and roles[start - 1] != "assistant":
+            start -= 1
+        newest = start
+        while start > 0 and roles[start - 1] == "assistant":
+            start -= 1
+        if start == newest or not tail[start].message_id:
+            return
+        places = {entry.facts.id: place for place, entry in enumerate(entries)}
+        self._closed.extend(tail[:start])
+        self._entries += places[tail[start].message_id]
 
     def _check(self, state: SessionState) -> None:
         if self._generation != state.generation or self._entries > len(state.view):
@@ -68,21 +78,18 @@ class Rendering:
             self._closed = []
 
     def _mend(
-        self, ids: Sequence[str], natives: Sequence[Native], *, first: bool | None = None
-    ) -> tuple[list[Shown], list[Edit]]:
-        """Mend a run of messages as part of the whole: it may begin anywhere a unit begins."""
-        leading = self._entries == 0 if first is None else first
+        self, ids: Sequence[str], natives: Sequence[Native]
+    ) -> tuple[list[Shown], list[str], list[Edit]]:
+        """Mend what follows the closed part; the messages, their roles, the edits."""
         values: list[Mapping[str, Any]] = [native.value for native in natives]
         known = {id(native.value): (mid, native.raw) for mid, native in zip(ids, natives, strict=True)}
-        given = values if leading else [self._anchor, *values]
-        mended, edits = self._dialect.mend(given, pending=True)
-        if not leading:
-            mended = mended[1:]
+        closed = 1 if self._closed else 0
+        mended, edits = self._dialect.mend([self._anchor, *values] if closed else values, pending=True)
         shown: list[Shown] = []
-        for value in mended:
+        for value in mended[closed:]:
             message_id, raw = known.get(id(value), ("", b""))
             shown.append(Shown(message_id, raw or encode(value)))
-        return shown, edits
+        return shown, [str(value["role"]) for value in mended[closed:]], edits
 
     def _show(self, entry: Entry, native: Native) -> Native:
         value: Mapping[str, Any] = native.value
@@ -95,21 +102,6 @@ class Rendering:
         if value is native.value:
             return native
         return Native(raw=encode(value), value=dict(value))
-
-
-def _settled(entries: Sequence[Entry]) -> int:
-    """How many leading entries no later message can change: all before the newest unit.
-
-    A call without a result is mended by what follows it, so its unit stays open until two more follow.
-    """
-    units = divide([entry.facts for entry in entries])
-    if len(units) < 2:
-        return 0
-    if units[-2].open:
-        return units[-2].start
-    if len(units) > 2 and units[-3].open:
-        return units[-3].start
-    return units[-1].start
 
 
 def encode(value: Mapping[str, Any]) -> bytes:

@@ -1,0 +1,117 @@
+"""The view as bytes: kept up as it grows it is what a rendering made anew would be, and old parts stand still."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ctxd.service.rendering import Rendering
+from tests.dialects.lists import any_list, lawful_list
+from tests.dialects.notation import Messages, read, write
+from tests.service.host import LocalHost, Refused, Session
+
+DIALECTS = ("anthropic", "openai-chat")
+
+_names = itertools.count()
+_checked = settings(
+    max_examples=50,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@pytest.fixture(scope="module")
+def daemon(quick_folder: Path) -> Iterator[LocalHost]:
+    with LocalHost(quick_folder / "state") as made:
+        yield made
+
+
+def render_anew(session: Session) -> Messages:
+    inner = session.host.registry.get(session.id)
+
+    async def render() -> Messages:
+        rendering = Rendering(inner.dialect)
+        natives = await inner.natives(rendering.stale(inner.state))
+        shown, _ = rendering.render(inner.state, natives)
+        return [json.loads(item.raw) for item in shown]
+
+    return session.host.run(render)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@_checked
+@given(data=st.data())
+def test_a_view_that_was_kept_up_is_the_view_rendered_at_once(
+    daemon: LocalHost, dialect: str, data: st.DataObject
+) -> None:
+    session = daemon.open(f"s{next(_names)}", dialect)
+    for message in data.draw(any_list(dialect) | lawful_list(dialect), "messages"):
+        try:
+            session.append(message)
+        except Refused:
+            continue
+        assert session.prepare()["messages"] == render_anew(session)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@_checked
+@given(data=st.data())
+def test_what_stands_before_an_assistant_turn_never_changes_again(
+    daemon: LocalHost, dialect: str, data: st.DataObject
+) -> None:
+    session = daemon.open(f"s{next(_names)}", dialect)
+    frozen: Messages = []
+    for message in data.draw(any_list(dialect) | lawful_list(dialect), "messages"):
+        try:
+            session.append(message)
+        except Refused:
+            continue
+        made = session.prepare()["messages"]
+        assert made[: len(frozen)] == frozen
+        start = len(made)
+        while start > 0 and made[start - 1]["role"] != "assistant":
+            start -= 1
+        while start > 0 and made[start - 1]["role"] == "assistant":
+            start -= 1
+        if start < len(made) and any(m["role"] == "assistant" for m in made):
+            frozen = made[:start]
+
+
+CALLS = {
+    "anthropic": "U A(1) A(2) U(1) U(2) A",
+    "openai-chat": "U A(1,2) R(2) R(1) A",
+}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_parallel_calls_that_come_one_by_one_keep_their_results(host: LocalHost, dialect: str) -> None:
+    session = host.open(dialect=dialect)
+    codec = host.registry.get(session.id).dialect
+    for message in read(CALLS[dialect], dialect):
+        session.append(message)
+        session.prepare()
+    assert write(session.messages("model"), codec) == CALLS[dialect]
+
+
+def test_what_a_person_says_between_call_and_result_goes_behind_the_result(host: LocalHost) -> None:
+    session = host.open()
+    codec = host.registry.get(session.id).dialect
+    for message in read("U A(1) U(wait) U(1) A", "anthropic"):
+        session.append(message)
+        session.prepare()
+    assert write(session.messages("model"), codec) == "U A(1) U(1) U(wait) A"
+
+
+def test_a_lone_surrogate_is_kept_in_the_log_and_shown_as_a_replacement(host: LocalHost) -> None:
+    session = host.open()
+    session.append({"role": "user", "content": "half \ud83d of a pair"})
+    assert session.messages() == [{"role": "user", "content": "half \ud83d of a pair"}]
+    assert session.prepare()["messages"] == [{"role": "user", "content": "half \ufffd of a pair"}]
+    host.reopen()
+    assert host.open().messages() == [{"role": "user", "content": "half \ud83d of a pair"}]
