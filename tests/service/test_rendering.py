@@ -1,4 +1,4 @@
-"""The view as bytes: kept up as it grows it is what a rendering made anew would be, and old parts stand still."""
+"""The view as bytes: kept up as it grows it is what rendering anew would make, and old parts stand still."""
 
 from __future__ import annotations
 
