@@ -33,6 +33,11 @@ class Rule(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def refuses(self) -> bool:
+        """Whether a violation may say `refuse`. Laws for which this is False are mended, always."""
+        ...
+
     def cut_points(self, messages: Sequence[MessageView]) -> set[int]:
         """Indices `i` in 0..len where the list may be cut between `i-1` and `i` and both sides stay lawful.
 

@@ -6,6 +6,7 @@ to a provider are the host's own, or were made by the dialect from them.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -75,19 +76,19 @@ class Opaque(msgspec.Struct, frozen=True, tag="opaque"):
 Block: TypeAlias = Text | Media | ToolCall | ToolResult | Reasoning | Opaque
 
 
-class MessageView(msgspec.Struct, frozen=True):
+class MessageView(msgspec.Struct, frozen=True, dict=True):
     """One native message read as blocks, in the message's own order."""
 
     role: Role
     blocks: tuple[Block, ...]
 
-    @property
+    @cached_property
     def calls(self) -> tuple[ToolCall, ...]:
-        return tuple(b for b in self.blocks if isinstance(b, ToolCall))
+        return tuple([b for b in self.blocks if isinstance(b, ToolCall)])
 
-    @property
+    @cached_property
     def results(self) -> tuple[ToolResult, ...]:
-        return tuple(b for b in self.blocks if isinstance(b, ToolResult))
+        return tuple([b for b in self.blocks if isinstance(b, ToolResult)])
 
     @property
     def text(self) -> str:

@@ -14,6 +14,7 @@ import msgspec
 
 from ctxd.core.fold import SessionState
 from ctxd.dialects.base import BadShape, Dialect
+from ctxd.dialects.refusal import refused
 from ctxd.model.blocks import MessageView, ToolResult, Violation
 from ctxd.model.errors import InvalidMessages
 from ctxd.model.messages import Native
@@ -77,14 +78,12 @@ async def recollect(session: Session, views: Sequence[MessageView]) -> Past:
 
 def refusals(dialect: Dialect, past: Past, views: Sequence[MessageView]) -> list[Violation]:
     """Violations among `views` that ctxd does not mend, by index into them."""
-    given, first = [*past.views, *views], len(past.views)
-    found = [
+    first = len(past.views)
+    return [
         msgspec.structs.replace(v, index=v.index - first)
-        for rule in dialect.rules
-        for v in rule.violations(given)
-        if v.mend == "refuse" and v.index >= first
+        for v in refused(dialect, [*past.views, *views])
+        if v.index >= first
     ]
-    return sorted(found, key=lambda v: v.index)
 
 
 def find_repeats(past: Past, views: Sequence[MessageView]) -> dict[int, str | int]:

@@ -13,6 +13,7 @@ from ctxd.compaction import fallback
 from ctxd.compaction.extract import Item
 from ctxd.core.facts import Weigher, describe
 from ctxd.core.fold import Entry
+from ctxd.dialects.refusal import refused
 from ctxd.model.events import Kept, Placed, Replacement
 from ctxd.model.messages import Native
 from ctxd.service.rendering import encode
@@ -90,8 +91,4 @@ def broken_rule(session: Session, entries: Sequence[Entry], natives: Sequence[Na
         else view(msgspec.json.decode(made.bodies[item.body]))
         for item in made.replacement
     ]
-    for rule in session.dialect.rules:
-        for violation in rule.violations(views):
-            if violation.mend == "refuse":
-                return violation.rule
-    return ""
+    return next((violation.rule for violation in refused(session.dialect, views)), "")

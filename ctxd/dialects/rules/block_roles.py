@@ -8,13 +8,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ctxd.dialects.rules.site import Site, everywhere
-from ctxd.model.blocks import Block, MessageView, Reasoning, Role, Text, ToolCall, ToolResult, Violation
+from ctxd.model.blocks import (
+    Block,
+    Media,
+    MessageView,
+    Opaque,
+    Reasoning,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    Violation,
+)
 
 
 class BlockRoles:
     """A block in a message of the wrong role is refused: it says who did a thing, and says it wrongly."""
 
     name = "blockRole"
+    refuses = True
 
     def cut_points(self, messages: Sequence[MessageView]) -> set[int]:
         return everywhere(messages)
@@ -28,16 +40,18 @@ class BlockRoles:
             Site(index, position, f"a {message.role} message can't hold a {_noun(block)}")
             for index, message in enumerate(messages)
             for position, block in enumerate(message.blocks)
-            if not _fits(message.role, block)
+            if type(block) not in _CARRIED[message.role]
         ]
 
 
-def _fits(role: Role, block: Block) -> bool:
-    if role == "system":
-        return isinstance(block, Text)
-    if isinstance(block, ToolCall | Reasoning):
-        return role == "assistant"
-    return not isinstance(block, ToolResult) or role == "user"
+_PLAIN: frozenset[type[Block]] = frozenset((Text, Media, Opaque))
+_CARRIED: dict[Role, frozenset[type[Block]]] = {
+    "system": frozenset((Text,)),
+    "developer": _PLAIN,
+    "user": _PLAIN | {ToolResult},
+    "assistant": _PLAIN | {ToolCall, Reasoning},
+    "tool": _PLAIN,
+}
 
 
 def _noun(block: Block) -> str:

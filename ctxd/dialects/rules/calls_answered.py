@@ -17,6 +17,7 @@ class CallsAnswered:
     """
 
     name = "unansweredCall"
+    refuses = False
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout

@@ -20,6 +20,7 @@ class CallsUnique:
     """
 
     name = "duplicateCall"
+    refuses = True
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -35,7 +36,7 @@ class CallsUnique:
         found: list[Site] = []
         seen: set[str] = set()
         for index, message in enumerate(messages):
-            if message.role != "assistant":
+            if message.role != "assistant" or not message.calls:
                 continue
             if self._layout == "rows":
                 seen = set()

@@ -21,6 +21,7 @@ class ContentPresent:
     """
 
     name = "emptyContent"
+    refuses = False
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout

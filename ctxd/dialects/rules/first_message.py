@@ -12,6 +12,7 @@ class FirstMessage:
     """A list that begins with an assistant message gets a fixed user message in front."""
 
     name = "firstMessage"
+    refuses = False
 
     def cut_points(self, messages: Sequence[MessageView]) -> set[int]:
         """Everywhere: whoever cuts puts a user message (summary, task) where the cut part was."""

@@ -13,6 +13,7 @@ class LastThinking:
     """Thinking that nothing followed (a cut-off answer) is left out; no block that stays is changed."""
 
     name = "lastThinking"
+    refuses = False
 
     def cut_points(self, messages: Sequence[MessageView]) -> set[int]:
         """Not behind a message that ends in thinking while its turn goes on."""

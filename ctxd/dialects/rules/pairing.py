@@ -11,6 +11,7 @@ at or before it that made a call of its id. Owns no verdicts: the rules judge wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -26,7 +27,7 @@ ORPHAN = -1
 """`Answer.span` of a result without a call."""
 
 
-class Span(msgspec.Struct, frozen=True):
+class Span(msgspec.Struct, frozen=True, gc=False):
     """Assistant messages `first`..`end` (exclusive), and what follows them up to `stop` (exclusive)."""
 
     first: int
@@ -34,7 +35,7 @@ class Span(msgspec.Struct, frozen=True):
     stop: int
 
 
-class Call(msgspec.Struct, frozen=True):
+class Call(msgspec.Struct, frozen=True, gc=False):
     """A call and where it stands; the second of one id in a span is not listed."""
 
     span: int
@@ -42,7 +43,7 @@ class Call(msgspec.Struct, frozen=True):
     call: ToolCall
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """A result and where it stands. `repeats` tells a second answer of one call from the first."""
 
     span: int
@@ -68,43 +69,25 @@ class Pairing(msgspec.Struct, frozen=True):
         return tuple(c for c in self.calls if (c.span, c.call.call_id) not in answered)
 
 
+class Paired(tuple[MessageView, ...]):
+    """A message list that is paired once, however many laws read it."""
+
+    @cached_property
+    def pairings(self) -> dict[Layout, Pairing]:
+        """What `pair` has found so far."""
+        return {}
+
+
 def pair(messages: Sequence[MessageView], layout: Layout) -> Pairing:
     """Find every call's results, in time linear in the number of blocks.
 
     Messages without content are looked through: they are never sent.
     """
-    carrier: Role = "user" if layout == "turns" else "tool"
-    spans = tuple(divide(messages, layout))
-    calls: list[Call] = []
-    answers: list[Answer] = []
-    owners: dict[str, int] = {}
-    firsts: dict[tuple[int, str], ToolResult] = {}
-    clean = False  # only results have been seen since the calls
-    head = Span(0, 0, spans[0].first if spans else len(messages))
-    for number, span in enumerate((head, *spans), start=-1):
-        for call in _calls(messages, number, span):
-            owners[call.call.call_id] = number
-            calls.append(call)
-        clean = True
-        for index in range(span.end, span.stop):
-            answering = messages[index].role == carrier
-            for block, result in enumerate(messages[index].blocks):
-                if not answering or not isinstance(result, ToolResult):
-                    clean = False
-                    continue
-                owner = owners.get(result.call_id, ORPHAN)
-                answers.append(
-                    Answer(
-                        span=owner,
-                        index=index,
-                        block=block,
-                        call_id=result.call_id,
-                        place=_place(owner, number, clean=clean),
-                        repeats=_repeats(firsts, owner, result),
-                    )
-                )
-    pending = len(spans) - 1 if spans and clean else -1
-    return Pairing(spans, tuple(calls), tuple(answers), pending)
+    if not isinstance(messages, Paired):
+        return _pair(messages, layout)
+    if layout not in messages.pairings:
+        messages.pairings[layout] = _pair(messages, layout)
+    return messages.pairings[layout]
 
 
 def divide(messages: Sequence[MessageView], layout: Layout) -> Iterator[Span]:
@@ -124,13 +107,37 @@ def divide(messages: Sequence[MessageView], layout: Layout) -> Iterator[Span]:
         yield Span(first, end, index)
 
 
-def _calls(messages: Sequence[MessageView], number: int, span: Span) -> Iterator[Call]:
-    seen: set[str] = set()
-    for index in range(span.first, span.end):
-        for call in messages[index].calls:
-            if call.call_id not in seen:
-                seen.add(call.call_id)
-                yield Call(number, index, call)
+def _pair(messages: Sequence[MessageView], layout: Layout) -> Pairing:
+    carrier: Role = "user" if layout == "turns" else "tool"
+    spans = tuple(divide(messages, layout))
+    calls: list[Call] = []
+    answers: list[Answer] = []
+    owners: dict[str, int] = {}
+    firsts: dict[tuple[int, str], ToolResult] = {}
+    clean = False  # only results have been seen since the calls
+    head = Span(0, 0, spans[0].first if spans else len(messages))
+    for number, span in enumerate((head, *spans), start=-1):
+        for index in range(span.first, span.end):
+            for call in messages[index].calls:
+                if owners.get(call.call_id) != number:
+                    owners[call.call_id] = number
+                    calls.append(Call(number, index, call))
+        clean = True
+        for index in range(span.end, span.stop):
+            message = messages[index]
+            if message.role != carrier:
+                clean = clean and not message.blocks
+                continue
+            for block, result in enumerate(message.blocks):
+                if not isinstance(result, ToolResult):
+                    clean = False
+                    continue
+                call_id = result.call_id
+                owner = owners.get(call_id, ORPHAN)
+                place = _place(owner, number, clean=clean)
+                answers.append(Answer(owner, index, block, call_id, place, _repeats(firsts, owner, result)))
+    pending = len(spans) - 1 if spans and clean else -1
+    return Pairing(spans, tuple(calls), tuple(answers), pending)
 
 
 def _place(owner: int, span: int, *, clean: bool) -> Place:

@@ -20,6 +20,7 @@ class ResultsFirst:
     """
 
     name = "resultOrder"
+    refuses = False
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout

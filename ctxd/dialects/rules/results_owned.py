@@ -17,6 +17,7 @@ class ResultsOwned:
     """
 
     name = "orphanResult"
+    refuses = True
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout

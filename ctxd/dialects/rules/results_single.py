@@ -16,6 +16,7 @@ class ResultsSingle:
     """
 
     name = "duplicateResult"
+    refuses = True
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout

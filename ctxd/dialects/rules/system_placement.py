@@ -22,6 +22,7 @@ class SystemPlacement:
     """
 
     name = "systemPlacement"
+    refuses = False
 
     def cut_points(self, messages: Sequence[MessageView]) -> set[int]:
         """Everywhere but right before a system message."""

@@ -21,6 +21,7 @@ class ToolLoop:
     """
 
     name = "toolLoop"
+    refuses = False
 
     def cut_points(self, messages: Sequence[MessageView]) -> set[int]:
         points = everywhere(messages)
