@@ -19,7 +19,12 @@ class LastThinking:
         """Not behind a message that ends in thinking while its turn goes on."""
         points = everywhere(messages)
         for span in divide(messages, "turns"):
-            points -= {i + 1 for i in range(span.first, span.end - 1) if _ends_in_thinking(messages[i])}
+            thinking = False
+            for index in range(span.first, span.end - 1):
+                if messages[index].blocks:  # an empty message ends nothing
+                    thinking = isinstance(messages[index].blocks[-1], Reasoning)
+                if thinking:
+                    points.discard(index + 1)
         return points
 
     def violations(self, messages: Sequence[MessageView]) -> list[Violation]:
@@ -40,7 +45,3 @@ def _tail(messages: Sequence[MessageView], first: int, end: int) -> Iterator[Sit
             if not isinstance(blocks[position], Reasoning):
                 return
             yield Site(index, position, "thinking that nothing follows")
-
-
-def _ends_in_thinking(message: MessageView) -> bool:
-    return bool(message.blocks) and isinstance(message.blocks[-1], Reasoning)

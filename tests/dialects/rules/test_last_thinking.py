@@ -9,6 +9,7 @@ from tests.dialects.rules.cases import Broken, check
 CASES: list[tuple[str, str, Broken]] = [
     ("anthropic", "|U| A(think,t)| U|", []),
     ("anthropic", "|U| A(think) A(1)| U(1)|", []),
+    ("anthropic", "|U| A(think) A() A(1)| U(1)|", []),
     ("anthropic", "|U| A(t,think)| U|", [(1, "remove")]),
     ("anthropic", "|U| A(t)| A(think,musing)| U|", [(2, "remove"), (2, "remove")]),
 ]
