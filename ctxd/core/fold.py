@@ -61,6 +61,12 @@ class Entry:
         """Bytes of JSON as shown, about: placeholders are counted by their text."""
         return self.facts.bytes - sum(e.saved_bytes for e in self.elided)
 
+    def copy(self) -> Entry:
+        """The message as shown now; what is elided later leaves the copy as it is."""
+        entry = Entry(self.facts, self.turn)
+        entry.elided = self.elided
+        return entry
+
     def digest(self) -> bytes:
         """Identity of what is shown: the message's bytes and every placeholder in it."""
         seal = hashlib.sha256(bytes.fromhex(self.facts.digest))
@@ -353,10 +359,11 @@ class SessionState:
                     entries.append(Entry(facts, self.turns.get(facts.source, self.turn)))
                 case _:
                     assert_never(item)
+        behind = sum(1 for entry in old[event.covers :] if entry.facts.id in self.positions)
         self.befores[event.checkpoint_id] = epochs.Before(
-            tuple(old[: event.covers]),
+            tuple(entry.copy() for entry in old[: event.covers]),
             self.summary,
-            len(self.transcript) - (len(old) - event.covers),
+            len(self.transcript) - behind,
             self.epoch,
         )
         self.set_view([*entries, *old[event.covers :]])

@@ -13,9 +13,11 @@ import msgspec
 
 from ctxd.compaction import fallback
 from ctxd.compaction.extract import Item
+from ctxd.core import epochs
+from ctxd.core.anchor import Anchor
 from ctxd.core.budget import Limits, Window, limit
 from ctxd.core.facts import Weigher, describe
-from ctxd.core.fold import SessionState
+from ctxd.core.fold import Entry, SessionState
 from ctxd.core.projection import Projection, project
 from ctxd.dialects import registry
 from ctxd.model.blocks import Media
@@ -37,7 +39,7 @@ from ctxd.model.events import (
     decode,
     encode,
 )
-from ctxd.model.messages import MessageFacts, Native, Usage
+from ctxd.model.messages import Inserted, MessageFacts, Native, Usage
 from ctxd.model.settings import Budget
 from tests.support import conversation
 
@@ -138,7 +140,13 @@ class Session:
         return list(ids)
 
     def answer(
-        self, text: str, usage: Usage | None, *, request: str = "r", predicted: int = 0, pending: Load | None = None
+        self,
+        text: str,
+        usage: Usage | None,
+        *,
+        request: str = "r",
+        predicted: int = 0,
+        pending: Load | None = None,
     ) -> list[str]:
         """A request sent as the view stands, and the provider's answer, both reported."""
         sent, extra = self.state.load, pending or Load()
@@ -195,21 +203,28 @@ class Session:
 
     def commit(self, plan: fallback.Plan) -> None:
         """Make a plan's checkpoint, as the compactor does."""
-        kept: list[Replacement] = [Kept(e.facts.id) for e in self.state.view[plan.tail :]]
-        head: list[Replacement] = [self._place(plan.summary)]
-        task: list[Replacement] = [self._place(plan.task)] if plan.task else []
-        order = [*head, *task, *kept] if plan.task_first else [*head, *kept, *task]
-        placed = [item for item in order if isinstance(item, Placed)]
-        bodies = {item.facts.id: position for position, item in enumerate(placed)}
-        replacement = tuple(
-            Placed(item.facts, bodies[item.facts.id]) if isinstance(item, Placed) else item for item in order
-        )
+        bodies = 0
+
+        def place(insert: fallback.Insert | None) -> list[Replacement]:
+            nonlocal bodies
+            if insert is None:
+                return []
+            bodies += 1
+            return [Placed(self.own(insert.text, insert.kind), bodies - 1)]
+
+        pins: list[Replacement] = [Kept(message_id) for message_id in plan.pinned]
+        tail: list[Replacement] = [Kept(e.facts.id) for e in self.state.view[plan.tail :]]
+        summary, files, task = place(plan.summary), place(plan.restored), place(plan.task)
+        if plan.task_first:
+            order = [*summary, *pins, *files, *task, *tail]
+        else:
+            order = [*summary, *pins, *tail, *files, *task]
         self.apply(
             CheckpointCommitted(
                 checkpoint_id=f"c{len(self.state.checkpoints) + 1}",
                 version=1,
                 covers=len(self.state.view),
-                replacement=replacement,
+                replacement=tuple(order),
                 summary=plan.state,
                 trigger="manual",
                 reason="manual",
@@ -221,6 +236,15 @@ class Session:
             )
         )
 
+    def own(self, text: str, inserted: Inserted) -> MessageFacts:
+        """Facts of a message that ctxd makes, its body stored."""
+        value = self.dialect.make("user", text)
+        item = Native(raw=msgspec.json.encode(value), value=value)
+        message_id = self._next_id()
+        self.stored[message_id] = item
+        facts = self._describe(message_id, item)
+        return msgspec.structs.replace(facts, inserted=inserted, user_turn=False)
+
     def limits(self) -> Limits | None:
         """Limits of the window, with the reserve's rule."""
         known = Window(self.window, "host" if self.window else "unknown")
@@ -228,7 +252,9 @@ class Session:
 
     def project(self, pending: str = "") -> Projection:
         """The projection of the next request, `pending` a conversation not yet appended."""
-        facts = [self._describe("p", item) for item in _natives(conversation.natives(pending, self.dialect.name))]
+        facts = [
+            self._describe("p", item) for item in _natives(conversation.natives(pending, self.dialect.name))
+        ]
         load = Load(view=sum(f.tokens for f in facts), media=sum(f.media_tokens for f in facts))
         return project(self.state, self.limits(), pending=load, pending_bytes=sum(f.bytes for f in facts))
 
@@ -253,14 +279,6 @@ class Session:
         view = self.dialect.view(item.value)
         return describe(message_id, item, view, None if deferred else WEIGHER, hidden=hidden)
 
-    def _place(self, insert: fallback.Insert) -> Placed:
-        value = self.dialect.make("user", insert.text)
-        item = Native(raw=msgspec.json.encode(value), value=value)
-        message_id = self._next_id()
-        self.stored[message_id] = item
-        facts = self._describe(message_id, item)
-        return Placed(msgspec.structs.replace(facts, inserted=insert.kind, user_turn=False), body=0)
-
     def _next_id(self) -> str:
         self._made += 1
         return f"m{self._made}"
@@ -280,15 +298,21 @@ def fold(events: Sequence[tuple[AnyEvent, int]], state: SessionState | None = No
 
 def snapshot(state: SessionState) -> dict[str, Any]:
     """Everything a state holds, as values that compare."""
-    plain = {
-        name: value
-        for name, value in vars(state).items()
-        if name not in ("view", "anchor") and not name.startswith("_")
-    }
-    anchor = state.anchor
-    return {
-        **plain,
-        "view": [(entry.facts, entry.turn, entry.elided) for entry in state.view],
-        "anchor": anchor and {name: getattr(anchor, name) for name in anchor.__slots__},
-        "digest": state.view_digest(),
-    }
+    held = {name: value for name, value in vars(state).items() if not name.startswith("_")}
+    return {**_plain(held), "digest": state.view_digest()}
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case Entry():
+            return (value.facts, value.turn, value.elided)
+        case Anchor():
+            return {name: getattr(value, name) for name in value.__slots__}
+        case epochs.Before():
+            return tuple(_plain(getattr(value, name)) for name in value.__struct_fields__)
+        case dict():
+            return {key: _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case _:
+            return value
