@@ -16,7 +16,7 @@ import msgspec
 from ctxd.model.errors import Corrupt, SessionLocked, StorageFailed
 from ctxd.model.records import Draft, Location, Record, Span
 from ctxd.store.files import storage_error, storage_errors
-from ctxd.store.frame import TAIL_BYTES, VERSION, Head, build_line, read_line, seed_of
+from ctxd.store.frame import VERSION, Head, build_line, read_line, seed_of
 from ctxd.store.layout import segment_name
 from ctxd.store.lease import Lease
 from ctxd.store.recovery import LeaseData, Recovered
@@ -243,7 +243,7 @@ class Tail:
             raise Corrupt("a record of this session no longer matches its checksum")
         line = b"".join(pieces)
         parsed = read_line(line, memoryview(line), 0, len(line), self._seed)
-        if parsed is None or len(pieces[2]) != TAIL_BYTES:
+        if parsed is None:
             raise Corrupt("a record of this session no longer reads as one")
         head, facts, _ = parsed
         return Record(head.seq, head.ep, head.id, head.type, head.at, facts, location), pieces[1]
