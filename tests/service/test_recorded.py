@@ -1,4 +1,4 @@
-"""Real sessions, call by call: what is sent stands still, what is gone comes back, a crash changes nothing."""
+"""Real sessions, call by call: the prefix stands still, outputs come back, a crash changes nothing."""
 
 from __future__ import annotations
 
