@@ -66,11 +66,35 @@ class CompactionOptions(_Group, frozen=True):
     """`auto` false never compacts on its own. `keep_messages`: newest messages always kept whole.
 
     `pin_tokens`: what pins may cost together, at most; also at most a tenth of the input budget.
+    `hook_timeout_ms`: how long a host may take to allow or block one.
     """
 
     auto: bool = True
     keep_messages: Positive = 6
     pin_tokens: Positive = 4096
+    hook_timeout_ms: Positive = 10_000
+
+
+class SummarizerOptions(_Group, frozen=True):
+    """Who writes summaries and how long they may take.
+
+    `use`: `auto` asks the host where it can, else a configured provider, else none. `window`: the
+    summariser's context window in tokens, 0 for the session's. `provider` and `model` name a model for
+    `ctxd[llm]` (`anthropic`, `google`, `openai`, or `openai` with a `base_url`); its key comes from the
+    environment variable `api_key_env` (empty for the provider's usual one) and is never stored.
+    `cooldown_ms`: how long three failures in a row keep a session from asking.
+    """
+
+    use: Literal["auto", "host", "provider", "none"] = "auto"
+    timeout_ms: Positive = 60_000
+    retry_delay_ms: Count = 500
+    cooldown_ms: Count = 300_000
+    window: Count = 0
+    max_output_tokens: Positive = 8_000
+    provider: str = ""
+    model: str = ""
+    base_url: str = ""
+    api_key_env: str = ""
 
 
 class HandoffOptions(_Group, frozen=True):
@@ -115,6 +139,7 @@ class Settings(_Group, frozen=True):
     elision: ElisionOptions = ElisionOptions()
     compaction: CompactionOptions = CompactionOptions()
     handoff: HandoffOptions = HandoffOptions()
+    summarizer: SummarizerOptions = SummarizerOptions()
     recall: RecallOptions = RecallOptions()
     cache: CacheOptions = CacheOptions()
     wire: Wire = Wire()

@@ -36,19 +36,20 @@ _PARENT_POLL = 2.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 DIALECTS = ("anthropic", "openai-chat")
+SUMMARIZERS = ("host", "provider", "extractive")
 
 
 async def build_daemon(settings: Settings, host: Host) -> Daemon:
     """The daemon behind the real method table. What it imports is imported in a thread."""
 
-    def load() -> Callable[..., Daemon]:
+    def load() -> Callable[[], Daemon]:
         load_handlers()
+        from ctxd.server.handlers.host import WireHost
         from ctxd.service.registry import Registry
 
-        return Registry
+        return lambda: Registry(settings, client=host.client, host=WireHost(host))
 
-    registry = await asyncio.to_thread(load)
-    return registry(settings, client=host.client)
+    return (await asyncio.to_thread(load))()
 
 
 def serve(
@@ -56,7 +57,7 @@ def serve(
     table: Table = METHODS,
     factory: Factory | None = build_daemon,
     dialects: tuple[str, ...] = DIALECTS,
-    summarizers: tuple[str, ...] = (),
+    summarizers: tuple[str, ...] = SUMMARIZERS,
     pipes: tuple[int, int] | None = None,
     log_level: str = "WARNING",
 ) -> NoReturn:

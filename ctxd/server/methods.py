@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxd.server.wire import compactions, context, pins, projections, recall, sessions, status, tokens
+from ctxd.server.wire import compactions, context, hosts, pins, projections, recall, sessions, status, tokens
 from ctxd.server.wire.base import Empty, Wire
 
 Noun = Literal["context", "pins", "recall", "sessions", "status", "tokens"]
@@ -260,6 +260,28 @@ METHODS: Table = tabulate(
             status.StatusResult,
             "How the daemon is.",
             handler=_handled_by("status", "read"),
+        ),
+        Method(
+            "sampling/createMessage",
+            hosts.SamplingCreateMessageParams,
+            hosts.SamplingCreateMessageResult,
+            "Ask the host's model for a summary; only of hosts that say they can.",
+            direction="toHost",
+        ),
+        Method(
+            "hook/preCompact",
+            hosts.HookPreCompactParams,
+            hosts.HookPreCompactResult,
+            "Ask the host whether a compaction may happen; only of hosts that have this hook.",
+            direction="toHost",
+        ),
+        Method(
+            "context/event",
+            hosts.ContextEventParams,
+            None,
+            "A compaction began or ended, with its numbers.",
+            kind="notification",
+            direction="toHost",
         ),
         Method(
             "context/didChange",

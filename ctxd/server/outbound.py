@@ -29,11 +29,16 @@ class Outlet(Protocol):
 
 
 class HostError(Exception):
-    """The host answered a request of ours with an error, or nonsense, or is gone. `code` is its code."""
+    """The host answered a request of ours with an error, or nonsense, or is gone.
 
-    def __init__(self, code: int) -> None:
+    `code`, `message` and `data` are the host's own; none of it is ever logged.
+    """
+
+    def __init__(self, code: int, message: str = "", data: Any = None) -> None:
         super().__init__(f"the host answered with error {code}")
         self.code = code
+        self.message = message
+        self.data = data
 
 
 GONE = 0
@@ -115,8 +120,15 @@ class Outbound:
         if response.error is None:
             future.set_result(response.result)
             return
-        code = response.error.get("code") if isinstance(response.error, dict) else None
-        future.set_exception(HostError(code if isinstance(code, int) else GONE))
+        error = response.error if isinstance(response.error, dict) else {}
+        code, message = error.get("code"), error.get("message")
+        future.set_exception(
+            HostError(
+                code if isinstance(code, int) else GONE,
+                message if isinstance(message, str) else "",
+                error.get("data"),
+            )
+        )
 
     def abandon(self) -> None:
         """The host is gone: nothing it was asked will be answered."""

@@ -76,6 +76,13 @@ async def recollect(session: Session, views: Sequence[MessageView]) -> Past:
     return Past(tuple(ids), tuple(read))
 
 
+def refuse(dialect: Dialect, past: Past, views: Sequence[MessageView]) -> None:
+    """Raises InvalidMessages naming everything among `views` that ctxd does not mend."""
+    found = refusals(dialect, past, views)
+    if found:
+        raise InvalidMessages.of([{"rule": v.rule, "index": v.index, "detail": v.detail} for v in found])
+
+
 def refusals(dialect: Dialect, past: Past, views: Sequence[MessageView]) -> list[Violation]:
     """Violations among `views` that ctxd does not mend, by index into them."""
     first = len(past.views)
@@ -100,6 +107,8 @@ def find_repeats(past: Past, views: Sequence[MessageView]) -> dict[int, str | in
         for call in view.calls:
             called.add(call.call_id)
             given.pop(call.call_id, None)
+        if not view.results:
+            continue
         if isinstance(source, int) and (first := _first_giving(view, given)) is not None:
             repeats[source] = first
             continue
@@ -111,7 +120,7 @@ def find_repeats(past: Past, views: Sequence[MessageView]) -> dict[int, str | in
 
 def _first_giving(view: MessageView, given: Mapping[str, tuple[ToolResult, str | int]]) -> str | int | None:
     results = view.results
-    if not results or len(results) != len(view.blocks):
+    if len(results) != len(view.blocks):
         return None
     known = [given.get(result.call_id) for result in results]
     if any(old is None or old[0] != result for old, result in zip(known, results)):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from ctxd.compaction.audit import Audit
+from ctxd.compaction.sampling import Sampling
+from ctxd.core.projection import Projection
 from ctxd.model.events import CompactionReason, Strategy, Trigger, UnitFate
+from ctxd.model.messages import Native
 from ctxd.model.summary import SessionSummary
+from ctxd.service.host import SampleRequest
 from ctxd.service.replacing import Drafted
 
 Outcome: TypeAlias = Literal[
@@ -37,6 +41,7 @@ class Job(msgspec.Struct, frozen=True):
     up_to: str | None = None
     instructions: str = ""
     dry_run: bool = False
+    delivery: Literal["request", "inline"] = "request"
 
 
 class Compaction(msgspec.Struct, frozen=True):
@@ -61,6 +66,29 @@ class Compaction(msgspec.Struct, frozen=True):
     failure: str = ""
     attempts: int = 0
     reductions: int = 0
+    usage: dict[str, Any] | None = None
+    sampling: SampleRequest | None = None
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """The part of a view that is to be replaced, as it stood. `end` is exclusive."""
+
+    natives: tuple[Native, ...]
+    end: int
+    generation: int
+    revision: int
+    before: Size
+    goal: int
+    projection: Projection
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """A compaction that waits for the host's text: `request` is what its model should be asked."""
+
+    job: Job
+    snapshot: Snapshot
+    sampling: Sampling
+    request: SampleRequest
 
 
 class Planned(msgspec.Struct, frozen=True):

@@ -10,11 +10,15 @@ import uuid
 from collections.abc import Callable
 
 from ctxd.core.facts import Weigher
+from ctxd.model.blocks import Media
 from ctxd.model.events import Model
-from ctxd.model.settings import Settings
+from ctxd.model.settings import Settings, SummarizerOptions
+from ctxd.service.breaker import Breaker
 from ctxd.service.counting import Counting
 from ctxd.service.host import Host, NoHost
+from ctxd.service.provider import ProviderSummarizer
 from ctxd.tokenizer.families import Choice, choose
+from ctxd.tokenizer.media import tokens_of
 
 
 def wall_clock() -> int:
@@ -44,16 +48,26 @@ class Environment:
         self.now = now
         self.new_id = new_id
         self.host: Host = host or NoHost()
+        self.breaker = Breaker()
         self.counters: dict[str, int] = {}
 
     def note(self, counter: str, by: int = 1) -> None:
         """Count something for `ctxd/status`."""
         self.counters[counter] = self.counters.get(counter, 0) + by
 
+    def provider(self, options: SummarizerOptions) -> ProviderSummarizer:
+        """The writer of summaries that options name."""
+        return ProviderSummarizer(options)
+
     async def weigher(self, model: Model, encoding: str) -> Weigher:
         """How to weigh messages for a model in a session's base encoding."""
         choice = choice_of(model)
         return await self.counting.weigher(encoding, choice.vision)
+
+    def media_weigher(self, model: Model) -> Callable[[Media], int]:
+        """How to weigh media for a model; needs no encoding."""
+        vision = choice_of(model).vision
+        return lambda media: tokens_of(media, vision)
 
 
 def choice_of(model: Model) -> Choice:

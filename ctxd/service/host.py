@@ -5,7 +5,7 @@ The wire side implements this; a daemon without a host that can answer has `NoHo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
@@ -29,7 +29,7 @@ class SampleReply(msgspec.Struct, frozen=True):
     text: str
     model: str = ""
     stop_reason: str = ""
-    usage: dict[str, object] | None = None
+    usage: dict[str, Any] | None = None
     is_text: bool = True
 
 

@@ -9,8 +9,8 @@ import msgspec
 from ctxd.dialects.overflow import ProviderError, recognise
 from ctxd.service import compactor
 from ctxd.service.compactions import Compaction, Job
+from ctxd.service.eliding import elide_all
 from ctxd.service.session import Session
-from ctxd.service.shrinking import elide_all
 
 
 class Recovery(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from ctxd.compaction import fallback
 from ctxd.compaction.extract import Item
 from ctxd.core.facts import Weigher, describe
 from ctxd.core.fold import Entry
+from ctxd.core.units import Unit, divide
 from ctxd.dialects.refusal import refused
 from ctxd.model.events import Kept, Placed, Replacement
 from ctxd.model.messages import Native
@@ -92,3 +93,19 @@ def broken_rule(session: Session, entries: Sequence[Entry], natives: Sequence[Na
         for item in made.replacement
     ]
     return next((violation.rule for violation in refused(session.dialect, views)), "")
+
+
+def gone(
+    session: Session, entries: Sequence[Entry], natives: Sequence[Native], made: Drafted
+) -> tuple[list[Item], list[Unit]]:
+    """What a draft lets go, for a model to summarise: disjoint from what it keeps."""
+    kept = {item.message_id for item in made.replacement if isinstance(item, Kept)}
+    view = session.dialect.view
+    items = [Item(entry, view(native.value)) for entry, native in zip(entries, natives, strict=True)]
+    units = divide([entry.facts for entry in entries])
+    left = [
+        unit
+        for unit in units
+        if entries[unit.start].facts.id not in kept and not entries[unit.start].facts.inserted
+    ]
+    return items, left

@@ -11,7 +11,8 @@ import msgspec
 from ctxd.model.errors import NotFound
 from ctxd.model.events import Load, RequestReported
 from ctxd.model.messages import Native, Usage
-from ctxd.service.append import Admitted, Meta, admit
+from ctxd.service.append import Admitted, admit
+from ctxd.service.description import Meta
 from ctxd.service.session import Prepared, Session, Written
 
 _REQUEST_ID = re.compile(r"r(\d+)\.(\d+)\.([0-9a-f]{16})")

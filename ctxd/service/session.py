@@ -7,7 +7,7 @@ anyone is told. Everything that changes a session holds its lane.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from ctxd.core.fold import SessionState
 from ctxd.core.projection import Projection, project
 from ctxd.dialects.base import Dialect
 from ctxd.model import events
+from ctxd.model.blocks import Media
 from ctxd.model.events import (
     BODIES,
     AnyEvent,
@@ -41,7 +42,7 @@ from ctxd.store.output_index import OutputIndex
 from ctxd.tokenizer.windows import window_of
 
 if TYPE_CHECKING:
-    from ctxd.service.compactions import Planned
+    from ctxd.service.compactions import Planned, Waiting
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -89,6 +90,7 @@ class Session:
         self.last_shown: list[Shown] | None = None
         self.compacting = False
         self.plans: dict[str, Planned] = {}
+        self.waiting: dict[str, Waiting] = {}
         self._attempt: tuple[int, int] | None = None
         self._catalog: tuple[str, int | None] = ("", None)
         self.unreadable: list[int] = []
@@ -156,6 +158,10 @@ class Session:
         """How to weigh text in this session's base encoding."""
         encoding = self.state.created.encoding if self.state.created else "o200k_base"
         return await self.environment.weigher(self.state.model, encoding)
+
+    def media_weigher(self) -> Callable[[Media], int]:
+        """How to weigh media for this session's model."""
+        return self.environment.media_weigher(self.state.model)
 
     def project(self, pending: Load | None = None, pending_bytes: int = 0) -> Projection:
         """The projection of the next request. Constant time but for the newest unit."""

@@ -21,6 +21,7 @@ from ctxd.model.events import Elision, HandoffRecorded, ViewElided
 from ctxd.model.messages import Native
 from ctxd.service import compactor
 from ctxd.service.compactions import Compaction, Job
+from ctxd.service.eliding import elide_all, is_cache_expired, plan_elisions
 from ctxd.service.rendering import encode
 from ctxd.service.session import Session, Written
 
@@ -62,7 +63,7 @@ async def shrink(session: Session, phase: PreparePhase, before: Projection) -> S
     Raises what committing and compacting raise; then the view is as it was.
     """
     async with session.lane:
-        batch = await _elisions(session, phase, before)
+        batch = await plan_elisions(session, phase, before)
     freed = batch.saved if batch else 0
     stages: list[Stage] = []
     attempt: Compaction | None = None
@@ -89,47 +90,6 @@ async def _force(session: Session, before: Projection) -> Stage:
     return Stage("retry", "elided", 1, before.tokens - session.project().tokens)
 
 
-async def elide_all(session: Session) -> bool:
-    """Elide whatever any rule names, pressure or not; False when nothing was. The caller holds the lane."""
-    settings = session.environment.settings
-    weigher = await session.weigher()
-    batch = elision.plan(
-        session.state,
-        "full",
-        elision.Pressure(session.project().decisive, session.state.ratio, None, 0),
-        msgspec.structs.replace(settings.elision, start_at=0.0, min_messages=1, keep_turns=1),
-        settings.cache,
-        count=weigher.count,
-        expired=True,
-    )
-    if batch is None:
-        return False
-    await session.commit([Written(ViewElided(elisions=batch.elisions, stage="retry"))])
-    return True
-
-
-async def _elisions(session: Session, phase: PreparePhase, before: Projection) -> elision.Batch | None:
-    state = session.state
-    settings = session.environment.settings
-    weigher = await session.weigher()
-    return elision.plan(
-        state,
-        "oversizedOnly" if phase == "iteration" else "full",
-        elision.Pressure(before.decisive, state.ratio, before.limits, state.provider_calls),
-        settings.elision,
-        settings.cache,
-        count=weigher.count,
-        expired=_cache_expired(session),
-    )
-
-
-def _cache_expired(session: Session) -> bool:
-    """Whether the provider's prompt cache has gone cold since the last call."""
-    last = session.state.last_call_at
-    after = session.environment.settings.elision.cache_expired_ms
-    return bool(last) and session.environment.now() - last >= after
-
-
 async def _commit_rest(
     session: Session, before: Projection, batch: elision.Batch | None
 ) -> tuple[list[Stage], Cost | None]:
@@ -139,7 +99,7 @@ async def _commit_rest(
     cost: Cost | None = None
     freed = 0
     if batch is not None:
-        name = "cacheExpiry" if _cache_expired(session) else "elision"
+        name = "cacheExpiry" if is_cache_expired(session) else "elision"
         written.append(Written(ViewElided(elisions=batch.elisions, stage=name)))
         reasons = sorted({e.reason for e in batch.elisions})
         stages.append(Stage(name, ",".join(reasons), len(batch.elisions), batch.saved))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctxd.dialects import registry as dialects
 from ctxd.dialects.base import BadShape
 from ctxd.dialects.overflow import ProviderError
-from ctxd.model.errors import InvalidParams, NoSampler
+from ctxd.model.errors import InvalidParams
 from ctxd.model.messages import Usage
 from ctxd.server.calls import Call
 from ctxd.server.handlers import shapes
@@ -113,9 +113,8 @@ async def compact(
         up_to=params.up_to,
         instructions=params.instructions or "",
         dry_run=params.dry_run,
+        delivery=params.delivery,
     )
-    if params.delivery == "inline":
-        raise NoSampler("this build asks no model for summaries", hint="use strategy deterministic")
     return shapes.compaction(session, await compactor.compact(session, job))
 
 
@@ -123,7 +122,7 @@ async def commit(
     registry: Registry, params: compactions.ContextCommitParams, call: Call
 ) -> compactions.CompactionReport:
     session = registry.get(params.session_id)
-    return shapes.compaction(session, await compactor.commit_plan(session, params.plan_id))
+    return shapes.compaction(session, await compactor.commit_plan(session, params.plan_id, params.summary))
 
 
 async def undo(

@@ -13,10 +13,11 @@ from ctxd.core.projection import Projection
 from ctxd.model import events
 from ctxd.model.records import Span
 from ctxd.model.summary import SessionSummary
-from ctxd.server.wire import compactions, projections, sessions
+from ctxd.server.wire import compactions, hosts, projections, sessions
 from ctxd.server.wire.base import NativeValue
-from ctxd.service.append import Meta
 from ctxd.service.compactions import Compaction, Size
+from ctxd.service.description import Meta
+from ctxd.service.host import SampleRequest
 from ctxd.service.listing import Row
 from ctxd.service.opening import Fixed
 from ctxd.service.prepare import CacheFacts
@@ -129,12 +130,27 @@ def compaction(session: Session, done: Compaction) -> compactions.CompactionRepo
         pins=sum(1 for entry in session.state.view if entry.facts.pinned),
         attempts=done.attempts,
         input_reductions=done.reductions,
+        usage=done.usage,
         failure_reason=done.failure or None,
+        sampling=sampling(done.sampling) if done.sampling is not None else None,
         cache=compactions.CacheReport(
             stable_prefix_messages=0 if done.outcome == "applied" else len(session.state.view),
             invalidated_at=0 if done.outcome == "applied" else None,
             reason=done.reason if done.outcome == "applied" else None,
         ),
+    )
+
+
+def sampling(request: SampleRequest) -> hosts.SamplingCreateMessageParams:
+    """The request for a summary as it goes to a host, in a request or inline."""
+    return hosts.SamplingCreateMessageParams(
+        messages=[
+            hosts.SamplingMessage(role=role, content=hosts.TextContent(text=text))
+            for role, text in request.messages
+        ],
+        system_prompt=request.system,
+        max_tokens=request.max_tokens,
+        metadata=hosts.SamplingMetadata(session_id=request.session_id, attempt=request.attempt),
     )
 
 

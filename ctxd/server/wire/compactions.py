@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from ctxd.server.wire.base import Count, JsonObject, SessionParams, Wire
+from ctxd.server.wire.hosts import SamplingCreateMessageParams
 from ctxd.server.wire.sessions import Fidelity
 
 Trigger = Literal["manual", "auto"]
@@ -185,6 +186,9 @@ class CompactionReport(Wire):
     usage: JsonObject | None = Field(default=None, description="Usage the summariser reported, native.")
     failure_reason: str | None = None
     cache: CacheReport
+    sampling: SamplingCreateMessageParams | None = Field(
+        default=None, description="With `inputRequired`: what the host should ask its model."
+    )
 
 
 class ContextCompactParams(SessionParams):

@@ -1,0 +1,1 @@
+"""Writers of summaries other than the host: a provider, reached through an optional library."""
