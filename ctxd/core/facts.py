@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -90,8 +92,9 @@ FILE_READERS = frozenset(
 )
 """Tools whose result is a file's content: the ones a later read can supersede."""
 
-PATH_KEYS = ("file_path", "filePath", "path", "absolute_path", "notebook_path", "filename", "file")
-"""Argument names that carry the path, most specific first (O §10, E §6.4)."""
+
+_PATCH_HEADER = re.compile(r"\*\*\* (?:Add|Update|Delete) File: ([^\n\r\"\\]+)")
+"""The first file a patch names (E §6.4), in a JSON string or standing by itself."""
 
 
 class Weigher(msgspec.Struct, frozen=True):
@@ -127,24 +130,50 @@ def weigh(view: MessageView, weigher: Weigher) -> tuple[int, int, tuple[int, ...
 
 
 def describe(
-    message_id: str, native: Native, view: MessageView, weigher: Weigher | None, *, hidden: bool = False
+    message_id: str,
+    native: Native,
+    view: MessageView,
+    weigher: Weigher | None,
+    *,
+    media: Callable[[Media], int] | None = None,
+    hidden: bool = False,
 ) -> MessageFacts:
-    """Facts of a message as it arrives. Without a weigher counting is deferred (`tokens` -1)."""
-    tokens, media, sizes = weigh(view, weigher) if weigher else (-1, 0, (-1,) * len(view.results))
+    """Facts of a message as it arrives.
+
+    Without a weigher counting is deferred (`tokens` -1), and `media` weighs attachments.
+    """
+    tokens, sizes = -1, (-1,) * len(view.results)
+    if weigher is not None:
+        tokens, _, sizes = weigh(view, weigher)
+        media = weigher.media
+    media_tokens = media_bytes = 0
+    signed = spoken = False
+    for block in view.blocks:
+        if isinstance(block, ToolResult):
+            continue
+        spoken = True
+        if isinstance(block, Media):
+            media_bytes += block.wire_bytes
+            media_tokens += media(block) if media else 0
+        elif isinstance(block, Reasoning):
+            signed = signed or block.signed
+    results = tuple([_result(result, size, media) for result, size in zip(view.results, sizes)])
+    for result in results:
+        if result.media:
+            media_bytes += result.media_bytes
+            media_tokens += result.media_tokens
     return MessageFacts(
         id=message_id,
         role=view.role,
         bytes=len(native.raw),
         digest=hashlib.sha256(native.raw).hexdigest(),
         tokens=tokens,
-        media_tokens=media,
-        media_bytes=_media_bytes(view),
-        user_turn=view.is_user_turn and not hidden,
-        calls=tuple(about(call) for call in view.calls),
-        results=tuple(
-            _result(result, size, weigher) for result, size in zip(view.results, sizes, strict=True)
-        ),
-        signed=any(isinstance(b, Reasoning) and b.signed for b in view.blocks),
+        media_tokens=media_tokens,
+        media_bytes=media_bytes,
+        user_turn=spoken and view.role == "user" and not hidden,
+        calls=tuple([about(call) for call in view.calls]),
+        results=results,
+        signed=signed,
         hidden=hidden,
     )
 
@@ -156,15 +185,29 @@ def digest_of(text: str) -> str:
 
 def about(call: ToolCall) -> CallFacts:
     """What a call was about, from its arguments. Arguments that are no object say nothing."""
-    name = call.name.lower().rsplit("__", 1)[-1]
+    effect, takes_file = _nature(call.name)
     arguments = _arguments(call.arguments)
-    path = next((v for k in PATH_KEYS if isinstance(v := arguments.get(k), str) and v), "")
+    path = _first_text(
+        arguments.file_path,
+        arguments.file_path_camel,
+        arguments.path,
+        arguments.absolute_path,
+        arguments.notebook_path,
+        arguments.filename,
+        arguments.file,
+    )
+    if effect == "write":
+        if arguments.command == "view":
+            # An editor tool with a command for everything: looking at a file changes nothing.
+            effect = "read"
+        elif not path and (header := _PATCH_HEADER.search(call.arguments)):
+            path = header[1].strip()
     span = _span(arguments)
     return CallFacts(
         call_id=call.call_id,
         name=call.name,
-        effect=_effect(name),
-        path=path if name in FILE_READERS or name in WRITE_TOOLS else "",
+        effect=effect,
+        path=path if takes_file else "",
         span=span,
         target=_target(arguments, path, span),
     )
@@ -175,53 +218,89 @@ def is_file_read(call: CallFacts) -> bool:
     return bool(call.path) and call.effect == "read"
 
 
-def _effect(name: str) -> Effect:
-    if name in READ_TOOLS:
-        return "read"
-    return "write" if name in WRITE_TOOLS else "other"
+@lru_cache(maxsize=1024)
+def _nature(name: str) -> tuple[Effect, bool]:
+    """A tool's effect, and whether its path argument names a file it reads or writes."""
+    short = name.lower().rsplit("__", 1)[-1]
+    if short in WRITE_TOOLS:
+        return ("read" if short in READ_TOOLS else "write"), True
+    return ("read" if short in READ_TOOLS else "other"), short in FILE_READERS
 
 
-def _result(result: ToolResult, tokens: int, weigher: Weigher | None) -> ResultFacts:
+def _result(result: ToolResult, tokens: int, media: Callable[[Media], int] | None) -> ResultFacts:
+    stored = result.text.encode("utf-8", "surrogatepass")
+    inside = result.media
     return ResultFacts(
         call_id=result.call_id,
-        bytes=len(result.text.encode("utf-8", "surrogatepass")),
+        bytes=len(stored),
         tokens=tokens,
-        digest=digest_of(result.text),
+        digest="sha256:" + hashlib.sha256(stored).hexdigest(),
         is_error=result.is_error,
-        media=len(result.media),
-        media_tokens=sum(weigher.media(item) for item in result.media) if weigher else 0,
-        media_bytes=sum(item.wire_bytes for item in result.media),
+        media=len(inside),
+        media_tokens=sum(map(media, inside)) if media and inside else 0,
+        media_bytes=sum([item.wire_bytes for item in inside]) if inside else 0,
     )
 
 
-def _media_bytes(view: MessageView) -> int:
-    total = 0
-    for block in view.blocks:
-        if isinstance(block, Media):
-            total += block.wire_bytes
-        elif isinstance(block, ToolResult):
-            total += sum(item.wire_bytes for item in block.media)
-    return total
+class _Arguments(msgspec.Struct, gc=False, rename={"file_path_camel": "filePath"}):
+    """The arguments that say what a call was about, by what tools call them (O §10, E §6.4).
+
+    Paths stand most specific first. Nothing else is decoded.
+    """
+
+    file_path: Any = None
+    file_path_camel: Any = None
+    path: Any = None
+    absolute_path: Any = None
+    notebook_path: Any = None
+    filename: Any = None
+    file: Any = None
+    view_range: Any = None
+    start_line: Any = None
+    offset: Any = None
+    start: Any = None
+    end_line: Any = None
+    limit: Any = None
+    command: Any = None
+    cmd: Any = None
+    script: Any = None
+    pattern: Any = None
+    query: Any = None
+    regex: Any = None
+    url: Any = None
 
 
-def _arguments(text: str) -> dict[str, Any]:
+_decode_arguments = msgspec.json.Decoder(_Arguments).decode
+_NO_ARGUMENTS = _Arguments()
+
+
+def _arguments(text: str) -> _Arguments:
     try:
-        value = msgspec.json.decode(text.encode("utf-8", "replace"))
+        return _decode_arguments(text)
     except (msgspec.DecodeError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
+        return _NO_ARGUMENTS
+    except UnicodeEncodeError:
+        return _arguments(text.encode("utf-8", "replace").decode())
 
 
-def _span(arguments: dict[str, Any]) -> str:
+def _first_text(*values: Any) -> str:
+    for value in values:
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+def _span(arguments: _Arguments) -> str:
     """Line range in canonical form (O §10): `start-end`, with either side open."""
-    view_range = arguments.get("view_range")
+    view_range = arguments.view_range
     if isinstance(view_range, list) and len(view_range) == 2:
         return f"{view_range[0]}-{view_range[1]}"
-    start = next(
-        (v for k in ("start_line", "offset", "start") if isinstance(v := arguments.get(k), int)), None
-    )
-    end = arguments.get("end_line")
-    limit = arguments.get("limit")
+    start: int | None = None
+    for value in (arguments.start_line, arguments.offset, arguments.start):
+        if isinstance(value, int):
+            start = value
+            break
+    end, limit = arguments.end_line, arguments.limit
     if isinstance(end, int):
         return f"{start if start is not None else 1}-{end}"
     if isinstance(limit, int):
@@ -230,24 +309,28 @@ def _span(arguments: dict[str, Any]) -> str:
     return f"{start}-" if start is not None else ""
 
 
-def _target(arguments: dict[str, Any], path: str, span: str) -> str:
+def _target(arguments: _Arguments, path: str, span: str) -> str:
     """One short line saying what the call was about (O §10's order: path, command, pattern, url)."""
     if path:
         return _clip(f"{path}:{span}" if span else path, 160)
-    for keys, limit in (
-        (("command", "cmd", "script"), 100),
-        (("pattern", "query", "regex"), 60),
-        (("url",), 100),
+    a = arguments
+    for value, limit in (
+        (a.command, 100),
+        (a.cmd, 100),
+        (a.script, 100),
+        (a.pattern, 60),
+        (a.query, 60),
+        (a.regex, 60),
+        (a.url, 100),
     ):
-        for key in keys:
-            value = arguments.get(key)
-            if isinstance(value, list):
-                value = " ".join(str(part) for part in value)
-            if isinstance(value, str) and value:
-                return _clip(value, limit)
+        if isinstance(value, list):
+            value = " ".join([str(part) for part in value])
+        if isinstance(value, str) and value:
+            return _clip(value, limit)
     return ""
 
 
 def _clip(text: str, limit: int) -> str:
-    first = text.split("\n", 1)[0]
-    return first if len(first) == len(text) <= limit else first[:limit] + "…"
+    if len(text) <= limit and "\n" not in text:
+        return text
+    return text.split("\n", 1)[0][:limit] + "…"

@@ -1,0 +1,167 @@
+"""What is written down about messages a session takes: ids, facts, and what is too large to show whole.
+
+Pure but for new ids; runs in a worker thread where much is appended. Must not know laws or records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from ctxd.compaction.placeholder import clipped
+from ctxd.core.facts import Weigher, describe
+from ctxd.model.blocks import MessageView, ToolResult
+from ctxd.model.errors import InvalidParams
+from ctxd.model.events import Elision
+from ctxd.model.messages import CallFacts, MessageFacts, Native
+from ctxd.service.bodies import BLOB_BYTES
+from ctxd.service.session import Session
+
+
+class Meta(msgspec.Struct, frozen=True):
+    """What the host says of a message beside its native form."""
+
+    id: str = ""
+    kind: Literal["", "read", "write"] = ""
+    is_error: bool | None = None
+    files: tuple[tuple[str, str], ...] = ()
+    pin: bool = False
+    hidden: bool = False
+    usage: Mapping[str, Any] | None = None
+
+
+class Described(msgspec.Struct, frozen=True):
+    """Messages with what is known of them.
+
+    `ids` has one for each message given; the rest is about those that are new: `positions` are their
+    places among the given, `sizes` the bytes of the result behind each elision.
+    """
+
+    ids: tuple[str, ...]
+    positions: tuple[int, ...]
+    natives: tuple[Native, ...]
+    facts: tuple[MessageFacts, ...]
+    elisions: tuple[Elision, ...]
+    sizes: tuple[int, ...]
+
+
+def describe_all(
+    session: Session,
+    natives: Sequence[Native],
+    views: Sequence[MessageView],
+    metas: Sequence[Meta],
+    repeats: Mapping[int, str | int],
+    weigher: Weigher | None,
+    *,
+    defer: bool,
+) -> Described:
+    """Describe the messages that do not only repeat others; nothing changes.
+
+    `repeats`: index to the id, or the index, of the first giving. With `defer` only what spills is
+    counted; the weigher may be None where nothing does. Raises InvalidParams for an id that is taken.
+    """
+    ids = _identify(session, metas, repeats)
+    fresh = [index for index in range(len(views)) if index not in repeats]
+    spill_bytes = session.environment.settings.recall.spill_bytes
+    media = session.media_weigher()
+    facts: list[MessageFacts] = []
+    spilled: list[tuple[Elision, int]] = []
+    calls: dict[str, CallFacts] = {}
+    for index in fresh:
+        native, view, meta = natives[index], views[index], metas[index]
+        spills = len(native.raw) > spill_bytes
+        count = weigher if spills or not defer else None
+        described = describe(ids[index], native, view, count, media=media, hidden=meta.hidden)
+        if described.bytes > BLOB_BYTES:
+            described = msgspec.structs.replace(described, blob="sha256:" + described.digest)
+        if meta.kind or meta.files or meta.pin or meta.is_error is not None:
+            described = _with_meta(described, meta)
+        facts.append(described)
+        for call in described.calls:
+            calls[call.call_id] = call
+        if spills and described.results:
+            assert weigher is not None, "whatever spills is counted at once"
+            spilled += _spill(session, described, view, calls, weigher)
+    return Described(
+        ids=tuple(ids),
+        positions=tuple(fresh),
+        natives=tuple([natives[index] for index in fresh]),
+        facts=tuple(facts),
+        elisions=tuple([elision for elision, _ in spilled]),
+        sizes=tuple([size for _, size in spilled]),
+    )
+
+
+def _identify(session: Session, metas: Sequence[Meta], repeats: Mapping[int, str | int]) -> list[str]:
+    """An id for each message; one that only repeats another has that one's."""
+    stem = session.environment.new_id("m")
+    alone = len(metas) == 1
+    ids: list[str] = []
+    wanted: set[str] = set()
+    for index, meta in enumerate(metas):
+        first = repeats.get(index) if repeats else None
+        if first is not None:
+            ids.append(ids[first] if isinstance(first, int) else first)
+        elif meta.id:
+            if meta.id in session.state.positions or meta.id in wanted:
+                raise InvalidParams.at(
+                    f"meta.{index}.id", "this message id is taken", hint="ids are for one message"
+                )
+            wanted.add(meta.id)
+            ids.append(meta.id)
+        else:
+            ids.append(stem if alone else f"{stem}.{index}")
+    return ids
+
+
+def _spill(
+    session: Session,
+    facts: MessageFacts,
+    view: MessageView,
+    calls: Mapping[str, CallFacts],
+    weigher: Weigher,
+) -> list[tuple[Elision, int]]:
+    """The elisions of results that are too large to be shown whole, each with the result's bytes."""
+    options = session.environment.settings.recall
+    found: list[tuple[Elision, int]] = []
+    blocks = {block.call_id: block for block in view.blocks if isinstance(block, ToolResult)}
+    for result in facts.results:
+        if result.bytes <= options.spill_bytes:
+            continue
+        call = calls.get(result.call_id) or session.state.call_of(result.call_id)
+        text = clipped(
+            call,
+            result,
+            "spilled",
+            blocks[result.call_id].text,
+            head_bytes=options.head_bytes,
+            tail_bytes=options.tail_bytes,
+        )
+        elision = Elision(
+            message_id=facts.id,
+            call_id=result.call_id,
+            reason="spilled",
+            placeholder=text,
+            saved=result.tokens - weigher.count(text),
+            saved_bytes=result.bytes - len(text.encode("utf-8", "replace")),
+        )
+        found.append((elision, result.bytes))
+    return found
+
+
+def _with_meta(facts: MessageFacts, meta: Meta) -> MessageFacts:
+    """Facts with the host's word: effect, error flag and files of its calls, pin."""
+    calls = facts.calls
+    if meta.kind and calls:
+        calls = tuple(msgspec.structs.replace(call, effect=meta.kind) for call in calls)
+    for position, (path, op) in enumerate(meta.files[: len(calls)]):
+        if not calls[position].path:
+            effect: Literal["read", "write"] = "read" if op == "read" else "write"
+            call = msgspec.structs.replace(calls[position], path=path, effect=effect)
+            calls = (*calls[:position], call, *calls[position + 1 :])
+    results = facts.results
+    if meta.is_error is not None and results:
+        results = tuple(msgspec.structs.replace(result, is_error=meta.is_error) for result in results)
+    return msgspec.structs.replace(facts, calls=calls, results=results, pinned=meta.pin)
