@@ -25,7 +25,7 @@ from ctxd.model.settings import CacheOptions, ElisionOptions
 Pass: TypeAlias = Literal["full", "oversizedOnly"]
 
 STUB_BYTES = 256
-"""A read result this small that follows a much larger one is a "file unchanged" stub, not content."""
+"""A read result this small that follows a larger one, with no write between, is a "file unchanged" stub."""
 
 _RANK: dict[ElisionReason, int] = {
     "superseded": 0,
@@ -189,7 +189,9 @@ def working_set(state: SessionState, recent_files: int) -> WorkingSet:
     """
     root = state.created.workspace if state.created else ""
     touched: dict[str, int] = {}
+    written: dict[str, int] = {}
     reads: dict[tuple[str, str], list[tuple[str, ResultFacts]]] = {}
+    read_at: dict[tuple[str, str], int] = {}
     newest_read: dict[str, tuple[str, str]] = {}
     order = 0
     for entry in state.view:
@@ -197,15 +199,19 @@ def working_set(state: SessionState, recent_files: int) -> WorkingSet:
             if call.path:
                 order += 1
                 touched[paths.normalize(call.path, root)] = order
+                if call.effect == "write":
+                    written[paths.normalize(call.path, root)] = order
         for result in entry.facts.results:
             done = state.call_of(result.call_id, entry.facts.id)
             if done is None or not is_file_read(done) or result.is_error:
                 continue
             path = paths.normalize(done.path, root)
             earlier = reads.setdefault((path, done.span), [])
-            if earlier and result.bytes < STUB_BYTES <= earlier[-1][1].bytes // 4:
+            unwritten = written.get(path, 0) <= read_at.get((path, done.span), 0)
+            if earlier and unwritten and result.bytes < min(STUB_BYTES, earlier[-1][1].bytes):
                 continue
             earlier.append((entry.facts.id, result))
+            read_at[(path, done.span)] = order
             newest_read[path] = (entry.facts.id, result.call_id)
     recent = sorted(touched, key=lambda path: touched[path], reverse=True)
     pinned = [newest_read[path] for path in recent if path in newest_read][:recent_files]

@@ -1,0 +1,448 @@
+"""Which results give way, which never do, in what order, and when a batch is worth making.
+
+Behaviour.md section 4; O section 11 and E section 5 with their weaknesses mended.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from ctxd.compaction import elision
+from ctxd.compaction.elision import Batch, Pressure, candidates, working_set
+from ctxd.core.budget import Limits
+from ctxd.model.messages import Usage
+from ctxd.model.settings import CacheOptions, ElisionOptions
+from tests.support.session import Session, count
+
+OPTIONS = ElisionOptions()
+NOTHING_RECENT = ElisionOptions(recent_files=0)
+LIMITS = Limits(window=110_000, reserve=10_000, available=100_000, handoff=70_000, compaction=80_000)
+
+
+def turn(number: int, tool: str = "Bash", size: int = 2_000, mark: str = "", path: str = "") -> str:
+    """One tool turn with a result of `size` bytes."""
+    about = f"path={path}" if path else f"command=run{number}"
+    return f"call c{number} {tool} {about}\nresult{mark} c{number} {size}: out{number}"
+
+
+def chat(*parts: str) -> str:
+    return "\n\n".join(parts)
+
+
+def asks(number: int) -> str:
+    return chat(*(f"user: ask {n}\n\nassistant: yes" for n in range(number)))
+
+
+def named(
+    session: Session,
+    options: ElisionOptions = NOTHING_RECENT,
+    kind: elision.Pass = "full",
+    *,
+    expired: bool = False,
+    protected: tuple[str, ...] = (),
+) -> dict[str, str]:
+    """Call id to reason of every candidate."""
+    found = candidates(session.state, kind, options, count=count, expired=expired, protected=protected)
+    return {c.elision.call_id: c.elision.reason for c in found}
+
+
+def planned(
+    session: Session,
+    tokens: int,
+    options: ElisionOptions = NOTHING_RECENT,
+    *,
+    kind: elision.Pass = "full",
+    limits: Limits | None = LIMITS,
+    calls: int = 0,
+    expired: bool = True,
+    cache: CacheOptions | None = None,
+) -> Batch | None:
+    return elision.plan(
+        session.state,
+        kind,
+        Pressure(tokens, 1.0, limits, calls),
+        options,
+        cache or CacheOptions(),
+        count=count,
+        expired=expired,
+    )
+
+
+def ids(batch: Batch | None) -> list[str]:
+    return [] if batch is None else [e.call_id for e in batch.elisions]
+
+
+# Reasons
+
+
+def test_a_result_older_than_five_user_turns_is_stale() -> None:
+    assert named(Session(chat("user: first", turn(1), turn(2), asks(5)))) == {}
+    assert named(Session(chat("user: first", turn(1), turn(2), asks(6)))) == {"c1": "stale"}
+
+
+def test_a_result_above_8192_bytes_is_oversized() -> None:
+    session = Session(chat(turn(1, size=8_192), turn(2, size=8_193), turn(3)))
+    assert named(session) == {"c2": "oversized"}
+
+
+def test_a_size_rule_holds_for_each_item_and_not_only_for_large_totals() -> None:
+    """Reports C.36: a 482k message in a 500k window was never elided."""
+    assert named(Session(chat(turn(1, size=482_000), turn(2)))) == {"c1": "oversized"}
+
+
+def test_a_newer_read_of_the_same_range_supersedes_the_older() -> None:
+    session = Session(chat(turn(1, "Read", path="a.py"), turn(2, "Read", path="./a.py"), turn(3)))
+    assert named(session) == {"c1": "superseded"}
+
+
+def test_another_range_or_another_file_supersedes_nothing() -> None:
+    session = Session(
+        chat(
+            "call c1 Read path=a.py limit=10\nresult c1 2000",
+            "call c2 Read path=a.py limit=20\nresult c2 2000",
+            turn(3, "Read", path="b.py"),
+            turn(4),
+        )
+    )
+    assert named(session) == {}
+
+
+def test_the_first_reason_wins_superseded_before_stale_before_oversized() -> None:
+    big = 9_000
+    text = chat(
+        "user: first",
+        turn(1, "Read", size=big, path="a"),
+        turn(2, "Bash", size=big),
+        asks(6),
+        turn(3, "Bash", size=big),
+        turn(4, "Read", size=big, path="a"),
+        turn(5),
+    )
+    assert named(Session(text)) == {
+        "c1": "superseded",
+        "c2": "stale",
+        "c3": "oversized",
+        "c4": "oversized",
+    }
+
+
+def test_turns_outside_the_newest_ten_are_snipped_once_there_are_thirty_messages() -> None:
+    assert named(Session(chat(*(turn(n) for n in range(14))))) == {}
+    assert list(named(Session(chat(*(turn(n) for n in range(15)))))) == ["c0", "c1", "c2", "c3", "c4"]
+    assert set(named(Session(chat(*(turn(n) for n in range(15))))).values()) == {"snipped"}
+
+
+def test_a_cold_cache_lets_go_of_all_but_the_newest_three_from_fifteen_messages() -> None:
+    assert named(Session(chat(*(turn(n) for n in range(7)))), expired=True) == {}
+    session = Session(chat(*(turn(n) for n in range(8))))
+    assert named(session, expired=True) == {f"c{n}": "cacheExpired" for n in range(5)}
+
+
+def test_a_warm_pass_inside_a_turn_names_only_what_is_oversized() -> None:
+    """O section 11: deep history stays byte-stable between iterations."""
+    text = chat(turn(1, "Read", path="a"), turn(2, "Read", path="a"), asks(6), turn(3, size=9_000), turn(4))
+    assert named(Session(text), kind="oversizedOnly") == {"c3": "oversized"}
+
+
+# Protections
+
+
+def test_the_newest_tool_turn_is_never_named_not_even_its_parallel_calls() -> None:
+    newest = "call a Bash\ncall b Bash\nresult a 90000\n\nresult b 90000"
+    assert named(Session(chat(newest, asks(9)))) == {}
+    assert named(Session(chat(newest, asks(9), turn(1)))) == {"a": "stale", "b": "stale"}
+
+
+def test_protected_ids_are_never_named() -> None:
+    session = Session(chat(turn(1, size=9_000), turn(2, size=9_000), turn(3)))
+    assert named(session, protected=("c1",)) == {"c2": "oversized"}
+
+
+def test_a_pinned_message_keeps_its_results() -> None:
+    session = Session(chat(turn(1, size=9_000), turn(2)))
+    entry = session.state.view[1]
+    entry.facts = msgspec.structs.replace(entry.facts, pinned=True)
+    assert named(session) == {}
+
+
+def test_an_elided_result_is_not_named_again_but_a_spilled_one_is() -> None:
+    for reason, again in (("stale", {}), ("spilled", {"c1": "oversized"})):
+        session = Session(chat(turn(1, size=90_000), turn(2)))
+        [candidate] = candidates(session.state, "full", NOTHING_RECENT, count=count, expired=False)
+        shown = msgspec.structs.replace(
+            candidate.elision, reason=reason, saved=20_000, placeholder="x" * 10_000
+        )
+        session.elide(shown)
+        assert named(session) == again
+
+
+def test_a_placeholder_is_used_only_where_it_is_smaller() -> None:
+    """O section 10, weakness: a placeholder could be longer than what it replaced."""
+    session = Session(chat("user: a", turn(1, size=100), turn(2, size=400), asks(6), turn(3)))
+    assert named(session) == {"c2": "stale"}
+    for candidate in candidates(session.state, "full", NOTHING_RECENT, count=count, expired=False):
+        assert candidate.elision.saved > 0
+        assert candidate.elision.saved_bytes > 0
+
+
+def test_dedup_leaves_tiny_results_alone() -> None:
+    """O section 11, weakness: dedup replaced even tiny results, a net growth."""
+    session = Session(chat(turn(1, "Read", size=100, path="a"), turn(2, "Read", size=100, path="a"), turn(3)))
+    assert named(session) == {}
+
+
+# The working set
+
+
+def test_the_newest_read_of_each_of_the_five_most_recently_touched_files_stays() -> None:
+    reads = [turn(n, "Read", size=9_000, path=f"f{n}") for n in range(7)]
+    assert list(named(Session(chat(*reads, turn(9))), OPTIONS)) == ["c0", "c1"]
+
+
+def test_a_write_is_a_touch_and_keeps_the_earlier_read() -> None:
+    reads = [turn(n, "Read", size=9_000, path=f"f{n}") for n in range(6)]
+    session = Session(chat(*reads, turn(8, "Edit", path="./f0"), turn(9)))
+    assert list(named(session, OPTIONS)) == ["c1"]
+
+
+def test_an_error_never_supersedes_content_and_is_never_what_stays() -> None:
+    """O section 11, weakness: a failed read replaced the real body."""
+    session = Session(chat(turn(1, "Read", path="a"), turn(2, "Read", mark="!", path="a"), turn(3)))
+    assert named(session) == {}
+    assert working_set(session.state, 5).pinned == {("m2", "c1")}
+
+
+@pytest.mark.parametrize("size", [900, 5_000])
+def test_an_unchanged_stub_never_supersedes_content(size: int) -> None:
+    """O section 11, weakness: the stub "file unchanged" superseded the body it pointed to."""
+    stub = "call c2 Read path=a\nresult c2: File unchanged since it was last read."
+    session = Session(chat(turn(1, "Read", size=size, path="a"), stub, turn(3)))
+    assert named(session) == {}
+    assert working_set(session.state, 5).pinned == {("m2", "c1")}
+
+
+def test_a_small_read_behind_a_write_is_content() -> None:
+    session = Session(
+        chat(
+            turn(1, "Read", size=5_000, path="a"),
+            turn(2, "Write", path="a"),
+            "call c3 Read path=a\nresult c3: emptied",
+            turn(4),
+        )
+    )
+    assert named(session) == {"c1": "superseded"}
+    assert working_set(session.state, 5).pinned == {("m6", "c3")}
+
+
+def test_a_view_by_an_editor_tool_is_superseded_like_any_read() -> None:
+    look = "call c{0} str_replace_editor command=view path=a\nresult c{0} 3000"
+    assert named(Session(chat(look.format(1), look.format(2), turn(3)))) == {"c1": "superseded"}
+
+
+def test_a_reused_call_id_does_not_share_its_neighbours_fate() -> None:
+    """O section 11, weakness: a reused id mapped to the first tool and its pin status."""
+    session = Session(
+        chat(
+            "call c Read path=a\nresult c 9000",
+            "call c Bash command=x\nresult c 9000",
+            "call c Read path=b\nresult c 100",
+            turn(9),
+        ),
+        dialect="openai-chat",
+    )
+    found = candidates(session.state, "full", OPTIONS, count=count, expired=False)
+    assert [(c.elision.message_id, 'occurrence": 1' in c.elision.placeholder) for c in found] == [
+        ("m4", True)
+    ]
+
+
+def test_a_placeholder_names_its_occurrence_before_the_id_is_used_again() -> None:
+    session = Session(chat("call c Bash\nresult c 9000", turn(9)), dialect="openai-chat")
+    [candidate] = candidates(session.state, "full", OPTIONS, count=count, expired=False)
+    assert '{"toolCallId": "c", "occurrence": 0}' in candidate.elision.placeholder
+
+
+# Images
+
+
+def test_each_result_saves_its_own_images_and_no_others() -> None:
+    two = "call a Shot\ncall b Shot\nresult a 100 image 750x200\nresult b 100 image 750x300"
+    session = Session(chat("user: see\nimage 750x400", two, asks(6), turn(1)))
+    found = candidates(session.state, "full", NOTHING_RECENT, count=count, expired=False)
+    assert [c.elision.saved_media for c in found] == [200, 300]
+    session.elide(*(c.elision for c in found))
+    assert session.state.view_media == 400
+
+
+def test_an_image_smaller_than_its_placeholder_stays() -> None:
+    tiny = "call a Shot\nresult a image 75x10"
+    assert named(Session(chat("user: x", tiny, asks(6), turn(1)))) == {}
+
+
+# Order, and stopping
+
+
+def test_reads_go_before_writes_and_errors_last_oldest_first() -> None:
+    """E section 5, weakness: the ranking was inert, since every candidate was removed."""
+    options = ElisionOptions(recent_files=0, keep_turns=1, min_messages=1, start_at=0.5, target=0.4)
+    session = Session(
+        chat(
+            turn(1, "Grep", mark="!"),
+            turn(2, "Edit", path="a"),
+            turn(3, "Grep"),
+            turn(4, "Bash"),
+            turn(5, "Grep"),
+            turn(6),
+        )
+    )
+    order: list[str] = []
+    for needed in range(1, 6):
+        got = set(ids(planned(session, 50_000 + 0, _stop_after(options, needed))))
+        order += sorted(got - set(order))
+    assert order == ["c3", "c5", "c2", "c4", "c1"]
+
+
+def _stop_after(options: ElisionOptions, number: int) -> ElisionOptions:
+    """Options under which exactly `number` results of 2 000 bytes are enough to free."""
+    return msgspec.structs.replace(options, target=(50_000 - 430 * number) / 100_000)
+
+
+def test_a_superseded_read_goes_before_a_stale_one_and_that_before_a_large_one() -> None:
+    session = Session(
+        chat(
+            "user: x",
+            turn(1, size=9_000),
+            asks(6),
+            turn(2, size=9_000),
+            turn(3, "Read", path="a", size=9_000),
+            turn(4, "Read", path="a"),
+            turn(5),
+        )
+    )
+    found = sorted(
+        candidates(session.state, "full", NOTHING_RECENT, count=count, expired=False), key=lambda c: c.rank
+    )
+    assert [c.elision.call_id for c in found] == ["c3", "c1", "c2"]
+
+
+def test_it_stops_as_soon_as_enough_is_freed() -> None:
+    session = Session(chat(*(turn(n, size=20_000) for n in range(40))))
+    assert len(ids(planned(session, 50_000))) == 3
+    assert len(ids(planned(session, 60_000))) == 5
+
+
+def test_a_spilled_result_frees_only_what_it_still_shows() -> None:
+    session = Session(chat(*(turn(n, size=20_000) for n in range(40))))
+    every = candidates(session.state, "full", NOTHING_RECENT, count=count, expired=False)
+    whole = {c.elision.call_id: c for c in every}
+    first = whole["c0"].elision
+    session.elide(msgspec.structs.replace(first, reason="spilled", placeholder="x" * 1_000, saved=4_750))
+    batch = planned(session, 52_000)
+    assert batch is not None
+    assert ids(batch) == ["c0", "c1", "c2", "c3"]
+    assert batch.saved == sum(whole[f"c{n}"].elision.saved for n in range(4)) - 4_750
+    before = session.state.view_tokens
+    session.elide(*batch.elisions)
+    assert before - session.state.view_tokens == batch.saved
+
+
+# Pressure
+
+
+def test_below_half_the_budget_nothing_is_touched() -> None:
+    """Reports E.62 and E section 5: by pressure only, never at a fixed cadence."""
+    session = Session(chat(*(turn(n, size=20_000) for n in range(40))))
+    assert planned(session, 49_999) is None
+    assert planned(session, 50_000) is not None
+
+
+def test_start_at_zero_elides_whatever_a_rule_names() -> None:
+    session = Session(chat(*(turn(n, size=20_000) for n in range(40))))
+    options = msgspec.structs.replace(NOTHING_RECENT, start_at=0.0)
+    assert len(ids(planned(session, 1, options))) == 39
+
+
+def test_an_unknown_window_still_elides() -> None:
+    """Behaviour.md section 2: unknown is said, and micro and snip still run."""
+    session = Session(chat(*(turn(n, size=20_000) for n in range(40))))
+    assert len(ids(planned(session, 10**9, limits=None))) == 39
+
+
+def test_disabled_means_nothing_is_elided() -> None:
+    session = Session(chat(*(turn(n, size=20_000) for n in range(40))))
+    assert planned(session, 99_000, msgspec.structs.replace(NOTHING_RECENT, enabled=False)) is None
+
+
+def test_where_nothing_is_named_there_is_no_batch() -> None:
+    assert planned(Session(chat("user: a", turn(1))), 99_000) is None
+
+
+# The cost of rewriting a cached prefix
+
+
+def test_a_small_saving_in_front_of_a_long_prefix_is_not_worth_it() -> None:
+    session = Session(chat("user: a", turn(1, size=9_000), *(f"user 80000: w{n}" for n in range(3)), turn(2)))
+    assert planned(session, 60_000, expired=False) is None
+    assert ids(planned(session, 60_000, expired=True)) == ["c1"]
+
+
+def test_when_compaction_is_due_a_poor_batch_is_better_than_none() -> None:
+    session = Session(chat("user: a", turn(1, size=9_000), *(f"user 80000: w{n}" for n in range(3)), turn(2)))
+    assert planned(session, 79_999, expired=False) is None
+    assert ids(planned(session, 80_000, expired=False)) == ["c1"]
+
+
+def test_the_batch_says_what_it_costs() -> None:
+    session = Session(chat("user: a", turn(1, size=40_000), "user 4000: w", turn(2)))
+    batch = planned(session, 60_000, expired=False)
+    assert batch is not None
+    behind = sum(entry.tokens for entry in session.state.view[2:]) - batch.saved
+    assert batch.first == 2
+    assert batch.rewritten == behind
+    assert batch.break_even == -(-behind * 1.15 // (batch.saved * 0.1))
+
+
+def test_a_session_that_grows_slowly_has_more_calls_to_pay_in() -> None:
+    session = Session(chat("user: a", turn(1, size=40_000), "user 50000: w", turn(2)))
+    slow, fast = (
+        planned(session, 60_000, expired=False, calls=600),
+        planned(session, 60_000, expired=False, calls=2),
+    )
+    assert slow is not None
+    assert fast is None
+
+
+def test_free_rewriting_is_always_worth_it() -> None:
+    session = Session(chat("user: a", turn(1, size=9_000), *(f"user 80000: w{n}" for n in range(3)), turn(2)))
+    free = CacheOptions(write_premium=0.1, read_factor=0.1)
+    assert ids(planned(session, 60_000, expired=False, cache=free)) == ["c1"]
+
+
+# What a batch does to the session
+
+
+def test_calls_ids_order_and_prose_stay_and_the_pass_is_idempotent() -> None:
+    """E section 5, weakness: assistant prose and decisions vanished with removed turns."""
+    session = Session(chat(*(f"assistant: step {n}\n{turn(n, size=20_000)}" for n in range(20)), "user: go"))
+    before = session.shown()
+    batch = planned(session, 90_000)
+    assert batch is not None
+    session.elide(*batch.elisions)
+    after = session.shown()
+    assert [m["role"] for m in after] == [m["role"] for m in before]
+    assert [m for m in after if m["role"] == "assistant"] == [m for m in before if m["role"] == "assistant"]
+    assert set(ids(planned(session, 90_000))).isdisjoint(ids(batch))
+
+
+def test_eliding_does_not_destroy_the_anchor() -> None:
+    """E section 2, weakness: snip reset the baseline almost always."""
+    session = Session(chat(*(turn(n, size=20_000) for n in range(20))))
+    session.answer("assistant: ok", Usage(prompt=100_000, completion=5))
+    batch = planned(session, 90_000)
+    assert batch is not None
+    before = session.project().tokens
+    session.elide(*batch.elisions)
+    after = session.project()
+    assert after.source == "provider_plus_estimate"
+    assert after.tokens == before - batch.saved
