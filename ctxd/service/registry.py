@@ -20,7 +20,7 @@ from ctxd.service.opening import Fixed, Mode
 from ctxd.service.recall import Shelf
 from ctxd.service.session import Session, Written
 from ctxd.store.event_log import SessionLog, open_log
-from ctxd.store.layout import Layout, check_session_id, open_layout, state_root
+from ctxd.store.layout import Layout, check_session_id, open_layout, state_root, workspace_name
 from ctxd.store.ledger import Ledger
 from ctxd.store.writer import Writer
 
@@ -82,7 +82,8 @@ class Registry:
         """Open or create a session; a second opening in this daemon finds the first.
 
         Raises InvalidParams, UnknownDialect, SessionNotFound and the store's errors. A session that
-        another process writes is opened read-only.
+        another process writes is opened read-only; opening it again takes it over once that process
+        has let go.
         """
         path = opening.workspace_path(workspace)
         name = session_id or self.environment.new_id("s")
@@ -92,13 +93,15 @@ class Registry:
         async with self._opening:
             layout = await self._layout(path)
             session = self._sessions.get(name)
+            if session is not None and mode == "create":
+                raise _taken()
+            if session is not None and not session.writable and not read_only:
+                session = await self._take_over(session, layout, path)
             if session is None:
                 session = await self._open(
                     layout, path, name, mode, read_only, dialect, fixed, session_id is None
                 )
-                self._sessions[name] = session
-            elif mode == "create":
-                raise _taken()
+            self._sessions[name] = session
         self._agree(session, path, dialect)
         if session.writable:
             async with session.lane:
@@ -117,12 +120,12 @@ class Registry:
 
     async def rows(self, workspace: str | None) -> list[Row]:
         """Every session known, open or not, the most recently updated first."""
-        path = None if workspace is None else opening.workspace_path(workspace)
+        wanted = None if workspace is None else workspace_name(opening.workspace_path(workspace))
         rows = {row.session_id: row for row in await anyio.to_thread.run_sync(self._listing.rows)}
         for session in self._sessions.values():
             rows[session.session_id] = row_of(session)
-        wanted = [row for row in rows.values() if path is None or row.workspace == path]
-        return sorted(wanted, key=lambda row: (-row.updated_at, row.session_id))
+        found = [r for r in rows.values() if wanted is None or workspace_name(r.workspace) == wanted]
+        return sorted(found, key=lambda row: (-row.updated_at, row.session_id))
 
     async def close(self) -> None:
         """Close everything; what was acknowledged is already on disk."""
@@ -133,6 +136,19 @@ class Registry:
         self._sessions.clear()
         await anyio.to_thread.run_sync(self._writer.close)
         await anyio.to_thread.run_sync(self._listing.close)
+
+    async def _take_over(self, session: Session, layout: Layout, path: str) -> Session:
+        """The session opened to write where that is possible now, else as it is."""
+        self._agree(session, path, None)
+        name = session.session_id
+        log = await anyio.to_thread.run_sync(self._open_log, layout, name, False, False)
+        if not log.is_writable:
+            log.close()
+            return session
+        writing = await anyio.to_thread.run_sync(self._resume, layout, log, Ledger(layout), name)
+        async with session.lane:
+            await anyio.to_thread.run_sync(session.close)
+        return writing
 
     async def _layout(self, path: str) -> Layout:
         if path not in self._layouts:
@@ -163,20 +179,23 @@ class Registry:
                 sessionId=name,
             )
         if not exists and dialect is None:
-            raise InvalidParams.at("dialect", "a new session needs a dialect", hint=", ".join(dialects.NAMES))
+            raise _needs_dialect()
+        # What cannot be created is refused before anything of it is on disk.
+        codec = None if dialect is None else dialects.get(dialect)
+        event = None
+        if codec is not None:
+            event = await opening.created(self.environment, codec, name, path, fixed)
         log = await anyio.to_thread.run_sync(self._open_log, layout, name, read_only, not exists)
         ledger = Ledger(layout)
         if any(record.type == "sessionCreated" for record in log.records):
             return await anyio.to_thread.run_sync(self._resume, layout, log, ledger, name)
-        if dialect is None:
-            raise InvalidParams.at("dialect", "a new session needs a dialect", hint=", ".join(dialects.NAMES))
-        codec = dialects.get(dialect)
-        session = Session(log, ledger, codec, self.environment, name, _index_path(layout, log, name))
         try:
-            event = await opening.created(self.environment, codec, name, path, fixed)
+            if codec is None or event is None:
+                raise _needs_dialect()
+            session = Session(log, ledger, codec, self.environment, name, _index_path(layout, log, name))
             await session.commit([Written(event)])
         except CtxdError:
-            session.close()
+            log.close()
             raise
         return session
 
@@ -209,7 +228,7 @@ class Registry:
         if dialect is not None and dialect != session.dialect.name:
             raise InvalidParams.at("dialect", f"this session speaks {session.dialect.name}")
         created = session.state.created
-        if created is not None and created.workspace != path:
+        if created is not None and workspace_name(created.workspace) != workspace_name(path):
             raise InvalidParams.at("workspace", "this session belongs to another workspace")
 
     async def _index(self, session: Session) -> None:
@@ -220,6 +239,10 @@ class Registry:
 def _index_path(layout: Layout, log: SessionLog, name: str) -> Path | None:
     """Where the outputs' index lies; a reader of somebody else's session keeps its own in memory."""
     return layout.session_folder(name) / "outputs.sqlite3" if log.is_writable else None
+
+
+def _needs_dialect() -> InvalidParams:
+    return InvalidParams.at("dialect", "a new session needs a dialect", hint=", ".join(dialects.NAMES))
 
 
 def _taken() -> InvalidParams:

@@ -112,9 +112,13 @@ class LocalHost:
         self.close()
         if options is not None:
             self._options = dict(options)
+        self.start_again()
+        return self
+
+    def start_again(self) -> None:
+        """Start a daemon on the folder of one that was closed."""
         self._runner = asyncio.Runner()
         self.registry = self._start()
-        return self
 
     def configure(self, options: Mapping[str, Any]) -> None:
         """Change options while the daemon runs."""
