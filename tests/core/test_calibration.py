@@ -55,7 +55,7 @@ def test_errors_keep_their_sign_and_only_the_newest_count() -> None:
         known = learn(known, 0, 0, 100, 100 + number)
     assert len(known.errors) == WINDOW
     assert known.errors[-1] == pytest.approx((WINDOW + 4) / (WINDOW + 104))
-    assert learn(Calibration(), 0, 0, 110, 100).errors == (pytest.approx(-0.1),)
+    assert learn(Calibration(), 0, 0, 110, 100).errors[0] == pytest.approx(-0.1)
 
 
 def test_without_errors_the_interval_is_the_prior() -> None:

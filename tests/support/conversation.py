@@ -240,6 +240,6 @@ def _chat_part(block: Text | Media) -> dict[str, Any]:
 def _chat_result(result: ToolResult) -> dict[str, Any]:
     content: Any = result.text
     if result.media:
-        said = [Text(result.text)] if result.text else []
-        content = [_chat_part(block) for block in (*said, *result.media)]
+        said: list[Text | Media] = [Text(result.text)] if result.text else []
+        content = [_chat_part(block) for block in [*said, *result.media]]
     return {"role": "tool", "tool_call_id": result.call_id, "content": content}

@@ -165,11 +165,19 @@ class Session:
         )
         return ids
 
-    def update(self, **changed: Any) -> None:
-        """`session/update`: `model` by id, `system` and `tools` as text."""
-        model = changed.pop("model", None)
-        sizes = {f"{name}_tokens": count(text) for name, text in changed.items()}
-        self.apply(SessionUpdated(model=Model(id=model) if model else None, **changed, **sizes))
+    def update(
+        self, *, model: str | None = None, system: str | None = None, tools: str | None = None
+    ) -> None:
+        """`session/update`; None leaves a part as it is."""
+        self.apply(
+            SessionUpdated(
+                model=Model(id=model) if model else None,
+                system=system,
+                tools=tools,
+                system_tokens=None if system is None else count(system),
+                tools_tokens=None if tools is None else count(tools),
+            )
+        )
 
     def elide(self, *elisions: Elision) -> None:
         """Record a batch of elisions."""
