@@ -116,6 +116,7 @@ class SessionState:
         self.last_call_at = 0
         self.provider_calls = 0
         self.recovering = False
+        self.model_changed = False
         self.summary = SessionSummary()
         self.checkpoints: list[CheckpointCommitted] = []
         self.befores: dict[str, epochs.Before] = {}
@@ -201,6 +202,7 @@ class SessionState:
 
     def _update(self, event: SessionUpdated) -> None:
         if event.model is not None:
+            self.model_changed = self.model_changed or event.model != self.model
             self.model = event.model
         if event.factor is not None:
             self.factor = event.factor
@@ -280,6 +282,7 @@ class SessionState:
             self.last_call_at = at
             self.provider_calls += 1
             self.recovering = False
+            self.model_changed = False
         elif event.recovers:
             self.recovering = True
         self.reported_at = self.revision + 1

@@ -113,7 +113,7 @@ def due(session: Session, projection: Projection, freed: int) -> CompactionReaso
     if tokens < limits.compaction:
         return None
     if projection.reachable:
-        return "threshold"
+        return "modelChange" if session.state.model_changed else "threshold"
     return "contextLimit" if tokens > limits.available else None
 
 
@@ -175,7 +175,7 @@ async def _run(session: Session, job: Job, snapshot: Snapshot) -> Compaction:
     def ended(outcome: Outcome, failure: str) -> Compaction:
         return _ended(job, snapshot, outcome, failure)
 
-    if not snapshot.projection.reachable and job.reason == "threshold":
+    if not snapshot.projection.reachable and job.reason in ("threshold", "modelChange"):
         return ended("cannotReach", "floor")
     verdict = await _ask_hook(session, job, snapshot)
     if not verdict.allow:

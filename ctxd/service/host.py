@@ -83,6 +83,10 @@ class Host(Protocol):
         """Tell that a model view changed other than by an append of the host."""
         ...
 
+    def session_changed(self, session: Session) -> None:
+        """Tell that a session's access, durability or health is another now (D9)."""
+        ...
+
     def phase(self, session: Session, stage: Literal["start", "complete"], numbers: dict[str, int]) -> None:
         """Tell that a compaction began or ended, with typed numbers."""
         ...
@@ -100,6 +104,9 @@ class NoHost:
         return HookReply()
 
     def view_changed(self, session: Session, cause: str) -> None:
+        return
+
+    def session_changed(self, session: Session) -> None:
         return
 
     def phase(self, session: Session, stage: Literal["start", "complete"], numbers: dict[str, int]) -> None:

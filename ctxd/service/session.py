@@ -107,7 +107,12 @@ class Session:
         Raises SessionLocked, ReadOnly, StorageFull, StorageFailed, Damaged; then nothing was applied.
         """
         drafts = [self._draft(item) for item in written]
-        records = await self.log.append(drafts)
+        was_durable = self.log.durable
+        try:
+            records = await self.log.append(drafts)
+        finally:
+            if self.log.durable != was_durable:
+                self.environment.host.session_changed(self)
         for item, record in zip(written, records, strict=True):
             self._apply(item.event, record)
             for facts, raw in zip(_placed(item.event), item.bodies, strict=True):

@@ -9,7 +9,7 @@ from ctxd.model.errors import Timeout
 from ctxd.server.calls import Host as Connection
 from ctxd.server.handlers import shapes
 from ctxd.server.outbound import GONE, HostError
-from ctxd.server.wire import context, hosts
+from ctxd.server.wire import context, hosts, sessions
 from ctxd.service.host import HookReply, HookRequest, SampleFailed, SampleReply, SampleRequest
 from ctxd.service.session import Session
 
@@ -80,6 +80,16 @@ class WireHost:
             cause=cause,
         )
         self._connection.notify("context/didChange", params)
+
+    def session_changed(self, session: Session) -> None:
+        """`session/didChange`."""
+        params = sessions.SessionDidChangeParams(
+            session_id=session.session_id,
+            access="write" if session.writable else "readOnly",
+            durable=session.log.durable,
+            health=session.log.health.status,
+        )
+        self._connection.notify("session/didChange", params)
 
     def phase(self, session: Session, stage: Literal["start", "complete"], numbers: dict[str, int]) -> None:
         """`context/event`."""
