@@ -7,6 +7,7 @@ import type {
   ContextContainsParams,
   ContextContainsResult,
   ContextDidChangeParams,
+  ContextEventParams,
   ContextPinParams,
   ContextPinResult,
   ContextPinsParams,
@@ -22,6 +23,8 @@ import type {
   ContextValidateParams,
   ContextValidateResult,
   Empty,
+  HookPreCompactParams,
+  HookPreCompactResult,
   Projection,
   RecallFetchParams,
   RecallFetchResult,
@@ -29,6 +32,8 @@ import type {
   RecallListResult,
   RecallSearchParams,
   RecallSearchResult,
+  SamplingCreateMessageParams,
+  SamplingCreateMessageResult,
   SessionAppendParams,
   SessionAppendResult,
   SessionCloseParams,
@@ -100,10 +105,16 @@ export interface NotificationsToDaemon {
 
 /** Requests the daemon may send. */
 export interface RequestsToHost {
+  /** Ask the host's model for a summary; only of hosts that say they can. */
+  "sampling/createMessage": { params: SamplingCreateMessageParams; result: SamplingCreateMessageResult };
+  /** Ask the host whether a compaction may happen; only of hosts that have this hook. */
+  "hook/preCompact": { params: HookPreCompactParams; result: HookPreCompactResult };
 }
 
 /** Notifications the daemon may send. */
 export interface NotificationsToHost {
+  /** A compaction began or ended, with its numbers. */
+  "context/event": { params: ContextEventParams };
   /** The model view changed other than by an append of the host. */
   "context/didChange": { params: ContextDidChangeParams };
   /** What the daemon may do with a session, or its health, is another now. */

@@ -67,11 +67,12 @@ export interface Category {
   bytes: number;
 }
 
-/** `auto` false never compacts on its own. `keepMessages`: newest messages always kept whole. `pinTokens`: what pins may cost together, at most; also at most a tenth of the input budget. */
+/** `auto` false never compacts on its own. `keepMessages`: newest messages always kept whole. `pinTokens`: what pins may cost together, at most; also at most a tenth of the input budget. `hookTimeoutMs`: how long a host may take to allow or block one. */
 export interface CompactionOptions {
   auto?: boolean;
   keepMessages?: number;
   pinTokens?: number;
+  hookTimeoutMs?: number;
 }
 
 /** What a compaction did, would do, or could not do. */
@@ -104,6 +105,8 @@ export interface CompactionReport {
   usage?: Record<string, JsonValue>;
   failureReason?: string;
   cache: CacheReport;
+  /** With `inputRequired`: what the host should ask its model. */
+  sampling?: SamplingCreateMessageParams;
 }
 
 /** Counts of constraint quotes. */
@@ -174,6 +177,20 @@ export interface ContextDidChangeParams {
   projection: Projection;
   /** What changed it. */
   cause: string;
+}
+
+/** `context/event`: a compaction began or ended. */
+export interface ContextEventParams {
+  schema: "ctxd.event.v1";
+  kind: "phase";
+  /** Id of the session. */
+  sessionId: string;
+  phase: "compaction";
+  stage: "start" | "complete";
+  /** Messages of the view, calibrated tokens. */
+  tokens: number;
+  /** Messages of the view. */
+  messages: number;
 }
 
 /** Parameters of `context/pin`: a text or a message. */
@@ -495,6 +512,24 @@ export interface Holder {
   client?: string;
 }
 
+/** Parameters of `hook/preCompact`: may this compaction happen? */
+export interface HookPreCompactParams {
+  /** Id of the session. */
+  sessionId: string;
+  trigger: "manual" | "auto";
+  reason: string;
+  messagesBefore: number;
+  tokensBefore: number;
+}
+
+/** The host's word. A block ends the compaction; nothing changes then. */
+export interface HookPreCompactResult {
+  decision: "allow" | "block";
+  reason?: string;
+  /** What the summary is to look after. */
+  instructions?: string;
+}
+
 /** Counts of invariants declared by contract. */
 export interface InvariantAudit {
   total: number;
@@ -569,6 +604,7 @@ export interface Options {
   elision?: ElisionOptions;
   compaction?: CompactionOptions;
   handoff?: HandoffOptions;
+  summarizer?: SummarizerOptions;
   recall?: RecallOptions;
   cache?: CacheOptions;
   wire?: WireOptions;
@@ -849,6 +885,42 @@ export interface RestoredFile {
   changed: boolean;
 }
 
+/** Parameters of `sampling/createMessage`: ask a model for a summary, without tools. */
+export interface SamplingCreateMessageParams {
+  messages: SamplingMessage[];
+  systemPrompt?: string;
+  maxTokens: number;
+  temperature: 0;
+  metadata: SamplingMetadata;
+}
+
+/** The model's answer. */
+export interface SamplingCreateMessageResult {
+  /** `{type: "text", text}`; anything else is no summary. */
+  content: Record<string, JsonValue>;
+  model?: string;
+  stopReason?: string;
+  /** As the provider reported it, native. */
+  usage?: Record<string, JsonValue>;
+}
+
+/** One message of a summary's prompt. */
+export interface SamplingMessage {
+  role: "user" | "assistant";
+  content: TextContent;
+}
+
+/** What the request is for. It must not be cached, and the host must not retry it. */
+export interface SamplingMetadata {
+  purpose: "compaction";
+  /** Id of the session. */
+  sessionId: string;
+  /** 1 is the first of at most three. */
+  attempt: number;
+  cacheRetention: "none";
+  retries: 0;
+}
+
 /** Parameters of `session/append`. */
 export interface SessionAppendParams {
   /** Id of the session. */
@@ -1060,6 +1132,26 @@ export interface StorageOptions {
   cache?: string;
   forceNetwork?: boolean;
   segmentBytes?: number;
+}
+
+/** Who writes summaries and how long they may take. `use`: `auto` asks the host where it can, else a configured provider, else none. `window`: the summariser's context window in tokens, 0 for the session's. `provider` and `model` name a model for `ctxd[llm]` (`anthropic`, `google`, `openai`, or `openai` with a `baseUrl`); its key comes from the environment variable `apiKeyEnv` (empty for the provider's usual one) and is never stored. `cooldownMs`: how long three failures in a row keep a session from asking. */
+export interface SummarizerOptions {
+  use?: "auto" | "host" | "none" | "provider";
+  timeoutMs?: number;
+  retryDelayMs?: number;
+  cooldownMs?: number;
+  window?: number;
+  maxOutputTokens?: number;
+  provider?: string;
+  model?: string;
+  baseUrl?: string;
+  apiKeyEnv?: string;
+}
+
+/** A text. */
+export interface TextContent {
+  type: "text";
+  text: string;
 }
 
 /** Parameters of `tokens/count`: either `text` or `messages`. */
