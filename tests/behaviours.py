@@ -29,7 +29,16 @@ BEHAVIOURS: dict[str, Behaviour] = {
     ),
     "D1.power-cut": Behaviour("No power cut loses what was acknowledged.", "reliability.md D1"),
     "D1.one-sync": Behaviour("Many appends at once take far fewer syncs.", "reliability.md D1"),
+    "D2.frame": Behaviour(
+        "A record is one line of valid JSON whose last member is its checksum.", "reliability.md D2"
+    ),
+    "D2.any-json": Behaviour(
+        "Any JSON comes back byte for byte, lone surrogates and odd line breaks included.",
+        "reliability.md D2",
+    ),
     "D2.seed": Behaviour("A line of another session does not verify.", "reliability.md D2"),
+    "D2.bit-flip": Behaviour("A flipped bit anywhere in a line is noticed.", "reliability.md D2"),
+    "D2.limit": Behaviour("A line above 16 MiB is refused with its size.", "reliability.md D2"),
     "D3.new-segment": Behaviour("A full segment is followed by a new one.", "reliability.md D3"),
     "D3.unfinished": Behaviour(
         "A segment whose opening was never finished supersedes nothing.", "reliability.md D3"
@@ -163,6 +172,12 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "errors.internal": Behaviour("A defect is answered with an error id and nothing else.", "protocol.md §1"),
     "errors.log": Behaviour("No payload and no exception text reaches the log.", "protocol.md §1"),
     "errors.kinds": Behaviour("A method names only error kinds that exist.", "protocol.md §1"),
+    "errors.facts": Behaviour("Every fact an error carries is documented.", "protocol.md §1"),
+    "protocol.generated": Behaviour("The generated files are what the daemon's types say.", "house.md §6"),
+    "protocol.transcripts": Behaviour(
+        "The golden transcripts replay, from another language too.", "house.md §6"
+    ),
+    "protocol.examples": Behaviour("Examples fit their types and invalid ones do not.", "house.md §6"),
     "house.layers": Behaviour("A floor imports only what is below it.", "house.md §2"),
     "D7.corrupt": Behaviour(
         "Stored bytes that no longer match their digest are never handed out.", "reliability.md D7"

@@ -17,6 +17,7 @@ from ctxd.model import errors as model_errors
 from ctxd.model.settings import Settings
 from ctxd.server.wire.errors import ErrorData, Kind
 from tests.support import transcript
+from tests.support.behaviour import behaviour
 from tools.peer import DAEMON
 from tools.protocol import artefacts, errors, reference, schema, typescript
 
@@ -49,16 +50,19 @@ def node() -> str:
     return shutil.which("node") or pytest.skip("Node is not on the path")
 
 
+@behaviour("protocol.generated")
 @pytest.mark.parametrize("path", FRESH, ids=str)
 def test_a_generated_file_is_what_make_protocol_would_write(path: Path) -> None:
     assert (PROTOCOL / path).read_text() == FRESH[path], f"protocol/{path} is stale: run 'make protocol'"
 
 
+@behaviour("protocol.examples")
 @pytest.mark.parametrize("path", files("examples"))
 def test_an_example_fits_its_type(path: Path) -> None:
     read(path)
 
 
+@behaviour("protocol.examples")
 @pytest.mark.parametrize("path", files("invalid"))
 def test_an_invalid_example_is_refused(path: Path) -> None:
     with pytest.raises((ValidationError, msgspec.ValidationError)):
@@ -93,6 +97,7 @@ def test_every_error_said_to_be_possible_for_any_request_is_a_kind() -> None:
     assert set(errors.ALWAYS) | set(errors.LIFECYCLE) <= set(get_args(Kind))
 
 
+@behaviour("errors.facts")
 def test_every_fact_of_an_error_is_documented() -> None:
     documented = {*ErrorData.model_fields} | {field.alias for field in ErrorData.model_fields.values()}
     kinds = {name for name, value in vars(model_errors).items() if isinstance(value, type)} | {"Fault"}
@@ -107,11 +112,13 @@ def test_every_fact_of_an_error_is_documented() -> None:
     assert stray == []
 
 
+@behaviour("protocol.transcripts")
 @pytest.mark.parametrize("recorded", TRANSCRIPTS, ids=lambda p: p.stem)
 def test_a_golden_transcript_replays_against_the_daemon(recorded: Path, tmp_path: Path) -> None:
     assert transcript.replay(recorded, tmp_path) > 0
 
 
+@behaviour("protocol.transcripts")
 def test_the_golden_transcripts_replay_from_another_language() -> None:
     command = [node(), PROTOCOL / "replay.mjs", *TRANSCRIPTS, "--", *DAEMON]
     replayed = subprocess.run(command, capture_output=True, text=True, check=False)

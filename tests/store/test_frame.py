@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ctxd.model.errors import TooLarge
 from ctxd.model.records import Draft
 from ctxd.store.frame import MAX_LINE, Head, build_line, check_draft, read_line, read_lines, salvage, seed_of
+from tests.support.behaviour import behaviour
 
 SEED = seed_of("session-1")
 AWKWARD = [
@@ -36,6 +37,7 @@ def read(line: bytes, seed: int = SEED) -> tuple[Head, bytes, bytes] | None:
     return found and (found[0], found[1], line[found[2] : -17])
 
 
+@behaviour("D2.any-json")
 @pytest.mark.parametrize("data", AWKWARD)
 def test_awkward_bodies_come_back_byte_for_byte(data: str) -> None:
     line = make(data.encode(), b'{"f":1}')
@@ -45,6 +47,7 @@ def test_awkward_bodies_come_back_byte_for_byte(data: str) -> None:
     assert found[1:] == (b'{"f":1}', data.encode())
 
 
+@behaviour("D2.any-json")
 @given(
     data=st.recursive(
         st.none() | st.text() | st.integers(), lambda s: st.lists(s) | st.dictionaries(st.text(), s)
@@ -63,6 +66,7 @@ def test_any_json_comes_back_byte_for_byte(
     assert found == (Head(1, 7, 3, 6, "id-1", "said", 1_764_500_000_000, batch), about, body)
 
 
+@behaviour("D2.frame")
 def test_a_line_is_valid_json_with_the_checksum_last() -> None:
     line = json.loads(make(b'{"b":2}', b'{"f":1}', (0, 2)))
     assert list(line) == ["v", "seq", "ep", "ack", "id", "type", "at", "batch", "facts", "data", "c"]
@@ -70,10 +74,12 @@ def test_a_line_is_valid_json_with_the_checksum_last() -> None:
     assert "facts" not in json.loads(make(b"1"))
 
 
+@behaviour("D2.seed")
 def test_a_line_of_another_session_does_not_verify() -> None:
     assert read(make(b"1"), seed_of("session-2")) is None
 
 
+@behaviour("D2.bit-flip")
 def test_no_flipped_bit_verifies() -> None:
     line = make(b'{"text":"hello"}', b'{"f":1}')
     for position in range(len(line) - 1):
@@ -150,6 +156,7 @@ def test_many_lines_are_only_read_at_once_when_all_are_right(where: int) -> None
         assert read_lines(chunk, [0, ends[0] + 1, ends[1] + 1], ends, SEED) is None, position
 
 
+@behaviour("D2.limit")
 def test_a_line_above_16_mib_is_refused_with_its_size() -> None:
     check_draft(Draft(id="a", type="said", data=b"1" * (MAX_LINE - 1000)))
     with pytest.raises(TooLarge) as caught:
