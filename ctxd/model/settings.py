@@ -62,6 +62,20 @@ class ElisionOptions(_Group, frozen=True):
     recent_files: Count = 5
 
 
+class ClearingOptions(_Group, frozen=True):
+    """The provider's own clearing of tool results (Anthropic only; behaviour.md, section 4). Off by default.
+
+    `keep`: newest tool uses it leaves alone. `trigger` and `clear_at_least`: input tokens, 0 leaves
+    them to the provider. `exclude_tools`: names of tools it must not clear.
+    """
+
+    enabled: bool = False
+    keep: Count = 10
+    trigger: Count = 0
+    clear_at_least: Count = 0
+    exclude_tools: tuple[str, ...] = ()
+
+
 class CompactionOptions(_Group, frozen=True):
     """`auto` false never compacts on its own. `keep_messages`: newest messages always kept whole.
 
@@ -137,6 +151,7 @@ class Settings(_Group, frozen=True):
     model: ModelOptions = ModelOptions()
     budget: Budget = Budget()
     elision: ElisionOptions = ElisionOptions()
+    clearing: ClearingOptions = ClearingOptions()
     compaction: CompactionOptions = CompactionOptions()
     handoff: HandoffOptions = HandoffOptions()
     summarizer: SummarizerOptions = SummarizerOptions()

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import base64
 from collections import OrderedDict
-from collections.abc import Sequence
 
 import anyio
 import msgspec
 
 from ctxd.core.facts import digest_of
-from ctxd.model.blocks import ToolResult
+from ctxd.model.blocks import MessageView, ToolResult
 from ctxd.model.errors import Corrupt, InvalidParams, NotFound
 from ctxd.model.messages import MessageFacts, ResultFacts
 from ctxd.service.session import Session
@@ -224,9 +223,8 @@ async def _stored(
     (native,) = await session.natives([facts.id])
     view = session.dialect.view(native.value)
     if result is None:
-        text = _message_text(view.text, [b.text for b in view.results]) or native.raw.decode(
-            "utf-8", "replace"
-        )
+        text = "" if any(isinstance(b, Media) for b in view.blocks) else _message_text(view)
+        text = text or native.raw.decode("utf-8", "replace")
     else:
         text = next(b.text for b in view.blocks if isinstance(b, ToolResult) and b.call_id == result.call_id)
     if len(text) > IN_THREAD_BYTES:
@@ -239,8 +237,10 @@ async def _stored(
     return stored, digest
 
 
-def _message_text(text: str, results: Sequence[str]) -> str:
-    return "\n".join([text, *results] if text else results)
+def _message_text(view: MessageView) -> str:
+    """What a message says in words; its JSON stands for one that shows pictures or only calls."""
+    results = [block.text for block in view.results]
+    return "\n".join([view.text, *results] if view.text else results)
 
 
 def _shelve(text: str, page_bytes: int) -> tuple[Stored, str]:

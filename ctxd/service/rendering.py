@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from ctxd.compaction.byte_budget import WHOLE
 from ctxd.core.fold import Entry, SessionState
 from ctxd.dialects.base import Dialect, Edit
 from ctxd.model.messages import Native
@@ -94,7 +95,12 @@ class Rendering:
     def _show(self, entry: Entry, native: Native) -> Native:
         value: Mapping[str, Any] = native.value
         if entry.elided:
-            value = self._dialect.with_results(value, {e.call_id: e.placeholder for e in entry.elided})
+            texts = {e.call_id: e.placeholder for e in entry.elided}
+            note = texts.pop(WHOLE, None)
+            if texts:
+                value = self._dialect.with_results(value, texts)
+            if note is not None:
+                value = self._dialect.without_media(value, note)
         if _SURROGATE.search(native.raw):
             cleaned = _clean(value)
             if cleaned != value:

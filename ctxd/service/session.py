@@ -39,7 +39,8 @@ from ctxd.service.rendering import Rendering, Shown
 from ctxd.store.event_log import SessionLog
 from ctxd.store.ledger import Ledger
 from ctxd.store.output_index import OutputIndex
-from ctxd.tokenizer.windows import window_of
+from ctxd.tokenizer.catalog import Price
+from ctxd.tokenizer.windows import price_of, window_of
 
 if TYPE_CHECKING:
     from ctxd.service.compactions import Planned, Waiting
@@ -93,6 +94,7 @@ class Session:
         self.waiting: dict[str, Waiting] = {}
         self._attempt: tuple[int, int] | None = None
         self._catalog: tuple[str, int | None] = ("", None)
+        self._price: Price | None = None
         self.unreadable: list[int] = []
         for record in log.records:
             self._take(record)
@@ -139,14 +141,29 @@ class Session:
     async def look_up_window(self) -> None:
         """Ask the catalog about the session's model, once per model; the first look-up ever is slow."""
         model = self.state.model
-        if model.id and self._catalog[0] != model.id:
-            option = self.environment.settings.storage.cache
-            found = await anyio.to_thread.run_sync(
-                lambda: window_of(
-                    model.id, model.provider, cache=Path(option).expanduser() if option else None
-                )
-            )
-            self._catalog = (model.id, found)
+        if not model.id or self._catalog[0] == model.id:
+            return
+        option = self.environment.settings.storage.cache
+
+        def look() -> tuple[int | None, Price | None]:
+            cache = Path(option).expanduser() if option else None
+            window = window_of(model.id, model.provider, cache=cache)
+            return window, price_of(model.id, model.provider, cache=cache)
+
+        window, self._price = await anyio.to_thread.run_sync(look)
+        self._catalog = (model.id, window)
+
+    def money(self, written: int, saved: int) -> tuple[float | None, float | None]:
+        """US dollars for writing and for reading so many cached tokens; None where a price is not known."""
+        price = self._price
+        if price is None:
+            return None, None
+        write = price.cache_write if price.cache_write is not None else price.input
+        read = price.cache_read if price.cache_read is not None else price.input
+        return (
+            None if write is None else round(write * max(0, written) / 1e6, 6),
+            None if read is None else round(read * max(0, saved) / 1e6, 6),
+        )
 
     def tokens(self, end: int | None = None) -> int:
         """Calibrated tokens of the view's messages, or of its first `end`; system and tools not included."""

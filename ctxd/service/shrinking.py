@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from ctxd.compaction import elision, handoff
+from ctxd.compaction import byte_budget, elision, handoff
 from ctxd.compaction.extract import Item
 from ctxd.compaction.tail import clip_unit
 from ctxd.core.budget import Limits
@@ -74,7 +74,11 @@ async def shrink(session: Session, phase: PreparePhase, before: Projection) -> S
         gained = attempt.before.tokens - attempt.after.tokens
         stages.append(Stage("compaction", attempt.failure or reason, len(attempt.units), gained))
         if attempt.outcome == "applied":
-            return Shrunk(tuple(stages), Cost(attempt.after.tokens, gained, 0), attempt)
+            async with session.lane:
+                written, more = await _fit_bytes(session, session.project().bytes)
+                if written is not None:
+                    await session.commit([written])
+            return Shrunk((*stages, *more), Cost(attempt.after.tokens, gained, 0), attempt)
         session.remember_attempt()
     async with session.lane:
         more, cost = await _commit_rest(session, before, batch)
@@ -106,6 +110,12 @@ async def _commit_rest(
         cost = Cost(batch.rewritten, batch.saved, batch.break_even)
         freed = batch.saved
         session.environment.note("elisions", len(batch.elisions))
+    saved_bytes = sum(e.saved_bytes for e in batch.elisions) if batch else 0
+    fitted, more = await _fit_bytes(session, before.bytes - saved_bytes)
+    if fitted is not None:
+        written.append(fitted)
+        stages += more
+        freed += sum(stage.tokens_freed for stage in more)
     limits = before.limits
     if limits is not None and before.decisive - freed > limits.available:
         cuts, gained = await _clip_newest(session, before.decisive - freed, limits)
@@ -120,6 +130,19 @@ async def _commit_rest(
     if written:
         await session.commit(written)
     return stages, cost
+
+
+async def _fit_bytes(session: Session, size: int) -> tuple[Written | None, list[Stage]]:
+    """Placeholders for media and large outputs while the request is too large in bytes."""
+    limit = session.environment.settings.wire.max_bytes or session.dialect.max_request_bytes
+    weigher = await session.weigher()
+    elisions = byte_budget.plan(session.state, size, limit, count=weigher.count)
+    if not elisions:
+        return None, []
+    freed = round(sum(e.saved for e in elisions) * session.state.ratio) + sum(e.saved_media for e in elisions)
+    session.environment.note("elisions", len(elisions))
+    event = ViewElided(elisions=elisions, stage="bytes")
+    return Written(event), [Stage("bytes", "byteBudget", len(elisions), freed)]
 
 
 async def _clip_newest(session: Session, tokens: int, limits: Limits) -> tuple[tuple[Elision, ...], int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ctxd.dialects import registry as dialects
 from ctxd.dialects.base import BadShape
+from ctxd.dialects.clearing import clearing_payload
 from ctxd.dialects.overflow import ProviderError
 from ctxd.model.errors import InvalidParams
 from ctxd.model.messages import Usage
@@ -54,7 +55,8 @@ async def prepare(
             ],
             outcome="overBudget" if over else "ok",
         ),
-        cache=shapes.cache(made.cache),
+        context_management=clearing_payload(session.dialect.name, session.environment.settings.clearing),
+        cache=shapes.cache(session, made.cache),
         steering=[],
     )
 

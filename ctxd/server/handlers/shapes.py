@@ -154,9 +154,10 @@ def sampling(request: SampleRequest) -> hosts.SamplingCreateMessageParams:
     )
 
 
-def cache(facts: CacheFacts) -> compactions.CacheReport:
-    """What a request does to the provider's cache."""
+def cache(session: Session, facts: CacheFacts) -> compactions.CacheReport:
+    """What a request does to the provider's cache, in tokens and, where prices are known, in money."""
     cost = facts.cost
+    write, saved = (None, None) if cost is None else session.money(cost.write_tokens, cost.saved_tokens)
     return compactions.CacheReport(
         stable_prefix_messages=facts.stable_prefix,
         invalidated_at=facts.invalidated_at,
@@ -165,6 +166,8 @@ def cache(facts: CacheFacts) -> compactions.CacheReport:
             write_tokens=max(0, cost.write_tokens),
             saved_tokens=max(0, cost.saved_tokens),
             break_even_calls=max(0, cost.break_even_calls),
+            write_usd=write,
+            saved_usd=saved,
         )
         if cost
         else None,

@@ -144,6 +144,10 @@ class CacheCost(Wire):
     write_tokens: Count
     saved_tokens: Count = Field(description="Saved by each later call.")
     break_even_calls: Count = Field(description="Calls after which it has paid off.")
+    write_usd: float | None = Field(
+        default=None, description="What writing it costs, US dollars, where the catalog knows the price."
+    )
+    saved_usd: float | None = Field(default=None, description="What each later call saves, US dollars.")
 
 
 class CacheReport(Wire):
