@@ -13,7 +13,7 @@ import anyio
 import msgspec
 
 from ctxd.core.facts import digest_of
-from ctxd.model.blocks import MessageView, ToolResult
+from ctxd.model.blocks import Media, MessageView, ToolResult
 from ctxd.model.errors import Corrupt, InvalidParams, NotFound
 from ctxd.model.messages import MessageFacts, ResultFacts
 from ctxd.service.session import Session
