@@ -28,19 +28,24 @@ class Past(msgspec.Struct, frozen=True):
     views: tuple[MessageView, ...]
 
 
-def read_views(view: Any, natives: Sequence[Native]) -> list[MessageView]:
-    """Block views of native messages. Raises InvalidMessages naming every shape that is wrong."""
+def read_views(view: Any, natives: Sequence[Native], field: str = "messages") -> list[MessageView]:
+    """Block views of native messages. Raises InvalidMessages naming every shape that is wrong.
+
+    `field` is the parameter the messages came in.
+    """
     views: list[MessageView] = []
-    bad: list[dict[str, object]] = []
+    found: list[Violation] = []
+    errors: list[dict[str, str]] = []
     for index, native in enumerate(natives):
         try:
             views.append(view(native.value))
         except BadShape as error:
-            path = f"messages.{index}.{error.path}" if error.path else f"messages.{index}"
-            bad.append({"rule": "shape", "index": index, "detail": error.message, "path": path})
-    if bad:
-        failure = InvalidMessages.of([{k: v for k, v in item.items() if k != "path"} for item in bad])
-        failure.facts["errors"] = [{"path": item["path"], "message": item["detail"]} for item in bad]
+            found.append(Violation("shape", index, error.message))
+            path = f"{field}.{index}.{error.path}" if error.path else f"{field}.{index}"
+            errors.append({"path": path, "message": error.message})
+    if found:
+        failure = _invalid(found)
+        failure.facts["errors"] = errors
         raise failure
     return views
 
@@ -80,7 +85,7 @@ def refuse(dialect: Dialect, past: Past, views: Sequence[MessageView]) -> None:
     """Raises InvalidMessages naming everything among `views` that ctxd does not mend."""
     found = refusals(dialect, past, views)
     if found:
-        raise InvalidMessages.of([{"rule": v.rule, "index": v.index, "detail": v.detail} for v in found])
+        raise _invalid(found)
 
 
 def refusals(dialect: Dialect, past: Past, views: Sequence[MessageView]) -> list[Violation]:
@@ -116,6 +121,10 @@ def find_repeats(past: Past, views: Sequence[MessageView]) -> dict[int, str | in
             if result.call_id in called:
                 given.setdefault(result.call_id, (result, source))
     return repeats
+
+
+def _invalid(violations: Sequence[Violation]) -> InvalidMessages:
+    return InvalidMessages.of([msgspec.structs.asdict(violation) for violation in violations])
 
 
 def _first_giving(view: MessageView, given: Mapping[str, tuple[ToolResult, str | int]]) -> str | int | None:

@@ -108,7 +108,7 @@ async def weigh_pending(session: Session, pending: Sequence[Native]) -> tuple[Lo
     """What pending messages weigh, and their bytes. Raises InvalidMessages for shapes that are wrong."""
     if not pending:
         return Load(), 0
-    views = read_views(session.dialect.view, pending)
+    views = read_views(session.dialect.view, pending, "pending")
     weigher = await session.weigher()
     weights = [weigh(view, weigher) for view in views]
     load = Load(view=sum(w[0] for w in weights), media=sum(w[1] for w in weights))

@@ -172,7 +172,7 @@ class Registry:
         exists = not invented and await anyio.to_thread.run_sync(layout.has_session, name)
         if mode == "create" and exists:
             raise _taken()
-        if mode == "resume" and not exists:
+        if (mode == "resume" or read_only) and not exists:
             raise SessionNotFound(
                 "no such session in this workspace",
                 hint="session/list names those that exist",
