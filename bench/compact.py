@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator
 
-from bench.harness import Ratio, Workbench, elapsed
+from bench.harness import Ratio, Workbench, elapsed, typical
 from bench.sessions import fill, messages
 from tools.peer import Peer
 
@@ -21,7 +20,7 @@ def bench(scratch: Workbench) -> Iterator[Ratio]:
         size = int(TOKENS / per_message)
         once = [_compaction(scratch, peer, f"once{n}", size) for n in range(ROUNDS)]
         twice = [_compaction(scratch, peer, f"twice{n}", 2 * size) for n in range(ROUNDS)]
-    one, two = statistics.median(once), statistics.median(twice)
+    one, two = typical(once), typical(twice)
     yield Ratio(f"deterministic compaction of {TOKENS // 1000}k tokens", one, BUDGET_SECONDS, 1, "the budget")
     yield Ratio(
         f"deterministic compaction of {2 * TOKENS // 1000}k tokens", two, one, 2.2, "half the session"

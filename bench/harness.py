@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -87,7 +87,12 @@ def elapsed(step: Step) -> float:
     return time.perf_counter() - start
 
 
+def typical(times: Sequence[float]) -> float:
+    """The lower quartile: what it takes when the machine does little else."""
+    return statistics.quantiles(times, n=4, method="inclusive")[0]
+
+
 def beside(measured: Step, baseline: Step, *, rounds: int) -> tuple[float, float]:
-    """Median seconds of both, taken in turns so that a noisy moment hits both alike."""
+    """Typical seconds of both, taken in turns so that a noisy moment hits both alike."""
     pairs = [(elapsed(measured), elapsed(baseline)) for _ in range(rounds)]
-    return statistics.median(m for m, _ in pairs), statistics.median(b for _, b in pairs)
+    return typical([m for m, _ in pairs]), typical([b for _, b in pairs])

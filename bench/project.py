@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator
 from functools import partial
 
-from bench.harness import Ratio, Workbench, elapsed
+from bench.harness import Ratio, Workbench, elapsed, typical
 from bench.sessions import fill, messages
 from tools.peer import Peer, PeerError
 
@@ -27,7 +26,7 @@ def bench(scratch: Workbench) -> Iterator[Ratio]:
                 call = {"sessionId": session}
                 times[session].append(elapsed(partial(peer.request, "context/project", call)))
             times["echo"].append(elapsed(lambda: echo(peer)))
-    short, long, bare = (statistics.median(times[k]) for k in ("short", "long", "echo"))
+    short, long, bare = (typical(times[k]) for k in ("short", "long", "echo"))
     yield Ratio(f"project after an append, {LONG} messages", long, short, 1.5, f"the same on {SHORT}")
     yield Ratio(f"project after an append, {LONG} messages", long, bare, 3, "a bare round trip")
     yield Ratio(f"project after an append, {SHORT} messages", short, bare, 3, "a bare round trip")

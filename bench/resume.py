@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import statistics
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from bench.harness import Ratio, Workbench, elapsed
+from bench.harness import Ratio, Workbench, elapsed, typical
 from bench.sessions import fill, messages
 from tools.peer import Peer
 
@@ -37,8 +36,8 @@ def bench(scratch: Workbench) -> Iterator[Ratio]:
     size = sum(p.stat().st_size for p in segments) / 1e6
     yield Ratio(
         f"resume of a {size:.0f} MB log to the first projection",
-        statistics.median(resumed),
-        statistics.median(parsed),
+        typical(resumed),
+        typical(parsed),
         0.25,
         "json.loads of its lines",
     )
