@@ -65,12 +65,13 @@ class Extra(msgspec.Struct, frozen=True):
 
     `digest` is a model's account of what leaves, checked and typed; without it facts are extracted.
     `restored` shows recent files. `keep_nothing` keeps no tail: for a partial compaction, whose
-    newer messages stay anyway.
+    newer messages stay anyway. `held` are lines to place word for word: what a contract preserves.
     """
 
     digest: SessionSummary | None = None
     restored: Insert | None = None
     keep_nothing: bool = False
+    held: tuple[str, ...] = ()
 
 
 def plan(
@@ -115,7 +116,8 @@ def plan(
             items[i].entry.media for p in kept_pins for i in range(units[p].start, units[p].end)
         )
         room = budget - shown_cost - held - round(images / ratio)
-        made = _compose(state, items, units, tail, kept_pins, room, count, extra.digest)
+        words = budget * WORDS_SHARE // 100
+        made = _compose(state, items, units, tail, kept_pins, room, words, count, extra.digest, extra.held)
         cost = made.tokens + tail.tokens + held + shown_cost
         over = cost + round(images / ratio) - budget
         if over <= 0 or (shown is None and tail.first + 1 >= len(units)):
@@ -181,11 +183,16 @@ def _compose(
     units: Sequence[Unit],
     tail: Tail,
     pins: Sequence[int],
-    budget: int,
+    room: int,
+    share: int,
     count: Callable[[str], int],
     digest: SessionSummary | None,
+    held: Sequence[str],
 ) -> _Made:
-    """Summary and active task for a given tail; `budget` is what they and the tail may cost."""
+    """Summary and active task for a given tail.
+
+    `room` is what they and the tail may cost, `share` what the user's words may.
+    """
     gone = [unit for index, unit in enumerate(units[: tail.first]) if index not in pins]
     start = units[tail.first].start if tail.first < len(units) else len(items)
     found = extract(items, gone, state)
@@ -207,8 +214,8 @@ def _compose(
         merged, goal=merged.constraints[0].text[:400] if merged.constraints else ""
     )
     task_cost = count(task.text) + 4 if task else 0
-    words = constraints.choose(_earlier(merged.constraints, asked), budget * WORDS_SHARE // 100, count)
-    text, cost = ledger.render(merged, words.quotes, budget - tail.tokens - task_cost - 4, count)
+    words = constraints.choose(_earlier(merged.constraints, asked), share, count)
+    text, cost = ledger.render(merged, words.quotes, room - tail.tokens - task_cost - 4, count)
     return _Made(text, task, merged, words.quotes, cost + task_cost + 4)
 
 

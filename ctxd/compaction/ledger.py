@@ -72,15 +72,23 @@ def adopt(extracted: SessionSummary, digest: SessionSummary) -> SessionSummary:
 
 
 def render(
-    summary: SessionSummary, quotes: Sequence[Quote], budget: int, count: Callable[[str], int]
+    summary: SessionSummary,
+    quotes: Sequence[Quote],
+    budget: int,
+    count: Callable[[str], int],
+    held: Sequence[str] = (),
 ) -> tuple[str, int]:
     """The summary's text and its base tokens, at most `budget` but for what is mandatory.
 
-    Mandatory are the notice, the headings, the quotes given, exact records, and one line for each
-    heading that says how much was left out. The rest is taken newest first.
+    Mandatory are the notice, the headings, the quotes given, exact records, `held` lines (what a
+    contract wants preserved), and one line for each heading that says how much was left out. The rest
+    is taken newest first.
     """
     fixed: dict[Topic, list[str]] = {heading: [] for heading in headings()}
-    fixed["Objective and constraints"] = [_quote(quote) for quote in quotes]
+    fixed["Objective and constraints"] = [
+        *(_quote(quote) for quote in quotes),
+        *(f"- {line}" for line in held),
+    ]
     for record in summary.exact_records:
         fixed[record.heading].append(f"- {record.payload}")
     optional: dict[Topic, list[str]] = {

@@ -7,15 +7,21 @@ nothing but the event. The same events give the same state, always.
 from __future__ import annotations
 
 import hashlib
-from typing import assert_never
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import TypeGuard, assert_never
+
+import msgspec
 
 from ctxd.core import epochs
 from ctxd.core.anchor import Anchor
 from ctxd.core.calibration import Calibration
+from ctxd.core.lookup import Lookup
 from ctxd.model.events import (
     BOOKKEEPING,
     AnyEvent,
     CheckpointCommitted,
+    ContractDeclared,
     Elision,
     HandoffRecorded,
     Kept,
@@ -37,38 +43,39 @@ from ctxd.model.messages import CallFacts, MessageFacts, Usage
 from ctxd.model.summary import SessionSummary
 
 
-class Entry:
+class Entry(msgspec.Struct, eq=False, gc=False):
     """One message of the model view, with what was elided from it."""
 
-    __slots__ = ("elided", "facts", "turn")
-
-    def __init__(self, facts: MessageFacts, turn: int) -> None:
-        self.facts = facts
-        self.turn = turn
-        self.elided: tuple[Elision, ...] = ()
+    facts: MessageFacts
+    turn: int
+    elided: tuple[Elision, ...] = ()
 
     @property
     def tokens(self) -> int:
         """Base tokens as shown, 0 while they are not counted."""
-        return max(0, self.facts.tokens) - sum(e.saved for e in self.elided)
+        shown = max(0, self.facts.tokens)
+        return shown - sum([e.saved for e in self.elided]) if self.elided else shown
 
     @property
     def media(self) -> int:
-        return self.facts.media_tokens - sum(e.saved_media for e in self.elided)
+        """Tokens of media as shown."""
+        shown = self.facts.media_tokens
+        return shown - sum([e.saved_media for e in self.elided]) if self.elided else shown
 
     @property
     def size(self) -> int:
         """Bytes of JSON as shown, about: placeholders are counted by their text."""
-        return self.facts.bytes - sum(e.saved_bytes for e in self.elided)
+        shown = self.facts.bytes
+        return shown - sum([e.saved_bytes for e in self.elided]) if self.elided else shown
 
     def copy(self) -> Entry:
         """The message as shown now; what is elided later leaves the copy as it is."""
-        entry = Entry(self.facts, self.turn)
-        entry.elided = self.elided
-        return entry
+        return Entry(self.facts, self.turn, self.elided)
 
     def digest(self) -> bytes:
-        """Identity of what is shown: the message's bytes and every placeholder in it."""
+        """Identity of what is shown: the message's bytes and every placeholder in it; 32 bytes."""
+        if not self.elided:
+            return bytes.fromhex(self.facts.digest)
         seal = hashlib.sha256(bytes.fromhex(self.facts.digest))
         for elision in self.elided:
             seal.update(
@@ -95,18 +102,13 @@ class SessionState:
         self.epoch = 0
         self.turn = 0
         self.transcript: list[MessageFacts] = []
-        self.positions: dict[str, int] = {}
-        self.turns: dict[str, int] = {}
-        self.calls: dict[str, list[tuple[str, CallFacts]]] = {}
-        self.results: dict[str, list[str]] = {}
-        self.digests: dict[str, tuple[str, str]] = {}
+        self.entries: list[Entry] = []
+        self.lookup = Lookup(self.transcript)
         self.uncounted: set[str] = set()
         self.client_ids: dict[str, tuple[int, tuple[str, ...]]] = {}
         self.reported_at = 0
         self.reported: dict[str, tuple[int, RequestReported]] = {}
-        self.entries: dict[str, Entry] = {}
         self.view: list[Entry] = []
-        self.places: dict[str, int] = {}
         self.view_tokens = 0
         self.view_media = 0
         self.view_bytes = 0
@@ -122,7 +124,24 @@ class SessionState:
         self.befores: dict[str, epochs.Before] = {}
         self.pins: dict[str, Pinned] = {}
         self.handoff = epochs.Handoff()
+        self.contract: ContractDeclared | None = None
         self._chain = hashlib.sha256()
+        self._places: dict[str, int] = {}
+        self._placed = 0
+
+    def apply_all(self, events: Iterable[tuple[AnyEvent, int]]) -> None:
+        """As `apply`, one after the other; runs of plain appends are taken at once."""
+        run: list[MessagesAppended] = []
+        newest = 0
+        for event, at in events:
+            if _is_plain(event):
+                run.append(event)
+                newest = max(newest, at)
+                continue
+            self._append_all(run, newest)
+            run, newest = [], 0
+            self.apply(event, at)
+        self._append_all(run, newest)
 
     def apply(self, event: AnyEvent, at: int) -> None:
         """Take in one event that is durable. `at` is its time in milliseconds, as recorded."""
@@ -150,6 +169,8 @@ class SessionState:
                 epochs.unpin(self, event)
             case HandoffRecorded():
                 epochs.hand_off(self, event)
+            case ContractDeclared():
+                self.contract = event
             case StageFailed():
                 pass
             case _:
@@ -174,10 +195,45 @@ class SessionState:
         """Digest over the whole view, kept up as it grows."""
         return self._chain.digest()
 
+    @property
+    def positions(self) -> dict[str, int]:
+        """Message id to its place in the transcript."""
+        return self.lookup.positions
+
+    @property
+    def calls(self) -> dict[str, list[tuple[str, CallFacts]]]:
+        """Call id to (message id, call) of everyone who used it, oldest first."""
+        return self.lookup.calls
+
+    @property
+    def results(self) -> dict[str, list[str]]:
+        """Call id to the messages that answer it, oldest first."""
+        return self.lookup.results
+
+    @property
+    def digests(self) -> dict[str, tuple[str, str]]:
+        """Digest of a result's stored form to the newest (message id, call id) that has it."""
+        return self.lookup.digests
+
+    @property
+    def places(self) -> dict[str, int]:
+        """Message id to its place in the view."""
+        start, stop = self._placed, len(self.view)
+        if start < stop:
+            ids = [entry.facts.id for entry in self.view[start:stop]]
+            self._places.update(zip(ids, range(start, stop)))
+            self._placed = stop
+        return self._places
+
     def find(self, message_id: str) -> MessageFacts | None:
         """Facts of a message of the transcript."""
         position = self.positions.get(message_id)
         return None if position is None else self.transcript[position]
+
+    def turn_of(self, message_id: str) -> int:
+        """The turn a message came in, by number from 1; the current one for a message unknown here."""
+        position = self.positions.get(message_id)
+        return self.turn if position is None else self.entries[position].turn
 
     def call_of(self, call_id: str, message_id: str | None = None) -> CallFacts | None:
         """The call a result answers: the newest owner of the id that was made before the message."""
@@ -214,18 +270,9 @@ class SessionState:
     def _append(self, event: MessagesAppended, at: int) -> None:
         before = self.load
         first = len(self.transcript)
-        entries: list[Entry] = []
-        for facts in event.messages:
-            self._remember(facts)
-            entry = Entry(facts, self.turn)
-            self.entries[facts.id] = entry
-            self.places[facts.id] = len(self.view)
-            self.view.append(entry)
-            entries.append(entry)
-            self._add(entry)
+        entries = self._extend(event.messages)
         self._shorten(event.elisions)
-        for entry in entries:
-            self._chain.update(entry.digest())
+        self._chain.update(_digests(entries))
         if event.client_id:
             # The revision this event gets; `apply` counts it after us.
             self.client_ids[event.client_id] = (self.revision + 1, event.all_ids)
@@ -239,19 +286,33 @@ class SessionState:
         elif entries and self.anchor is not None and self.anchor.awaiting:
             self._answer(self.anchor, entries[0])
 
-    def _remember(self, facts: MessageFacts) -> None:
-        if facts.user_turn:
-            self.turn += 1
-        self.positions[facts.id] = len(self.transcript)
-        self.turns[facts.id] = self.turn
-        self.transcript.append(facts)
-        if facts.tokens < 0:
-            self.uncounted.add(facts.id)
-        for call in facts.calls:
-            self.calls.setdefault(call.call_id, []).append((facts.id, call))
-        for result in facts.results:
-            self.results.setdefault(result.call_id, []).append(facts.id)
-            self.digests[result.digest] = (facts.id, result.call_id)
+    def _append_all(self, run: Sequence[MessagesAppended], newest: int) -> None:
+        """As `_append` of plain ones in turn. `newest` is the latest of their times."""
+        if not run:
+            return
+        entries = self._extend([facts for event in run for facts in event.messages])
+        self._chain.update(_digests(entries))
+        if entries and self.anchor is not None and self.anchor.awaiting:
+            self._answer(self.anchor, entries[0])
+        self.revision += len(run)
+        self.updated_at = max(self.updated_at, newest)
+
+    def _extend(self, messages: Sequence[MessageFacts]) -> list[Entry]:
+        """Add messages to the transcript and to the end of the view."""
+        turns = list(accumulate([facts.user_turn for facts in messages], initial=self.turn))
+        self.turn = turns[-1]
+        entries = list(map(Entry, messages, turns[1:]))
+        self.transcript.extend(messages)
+        self.entries.extend(entries)
+        self.view.extend(entries)
+        tokens = [facts.tokens for facts in messages]
+        if min(tokens, default=0) < 0:
+            self.uncounted.update([facts.id for facts in messages if facts.tokens < 0])
+            tokens = [max(0, size) for size in tokens]
+        self.view_tokens += sum(tokens)
+        self.view_media += sum([facts.media_tokens for facts in messages])
+        self.view_bytes += sum([facts.bytes for facts in messages])
+        return entries
 
     def _add(self, entry: Entry) -> None:
         self.view_tokens += entry.tokens
@@ -259,22 +320,21 @@ class SessionState:
         self.view_bytes += entry.size
 
     def _count(self, event: TokensCounted) -> None:
+        positions, places = self.positions, self.places
         for message_id, tokens, sizes in event.counts:
-            position = self.positions.get(message_id)
-            if position is None or message_id not in self.uncounted:
+            if message_id not in self.uncounted:
                 continue
             self.uncounted.discard(message_id)
-            old = self.transcript[position]
-            facts = old.counted(tokens, sizes)
+            position = positions[message_id]
+            facts = self.transcript[position].counted(tokens, sizes)
             self.transcript[position] = facts
-            place = self.places.get(message_id)
+            self.entries[position].facts = facts
+            place = places.get(message_id)
             if place is not None:
-                entry = self.view[place]
-                weight = entry.tokens
-                entry.facts = facts
-                self.view_tokens += entry.tokens - weight
+                self.view[place].facts = facts
+                self.view_tokens += max(0, tokens)
                 if self.anchor is not None:
-                    paid = self.anchor.recount(position, entry.tokens - weight)
+                    paid = self.anchor.recount(position, max(0, tokens))
                     self.unseen = max(0.0, self.unseen - self.ratio * paid)
 
     def _report(self, event: RequestReported, at: int) -> None:
@@ -359,7 +419,7 @@ class SessionState:
                 case Kept(message_id=message_id):
                     entries.append(old[self.places[message_id]])
                 case Placed(facts=facts):
-                    entries.append(Entry(facts, self.turns.get(facts.source, self.turn)))
+                    entries.append(Entry(facts, self.turn_of(facts.source)))
                 case _:
                     assert_never(item)
         behind = sum(1 for entry in old[event.covers :] if entry.facts.id in self.positions)
@@ -381,22 +441,36 @@ class SessionState:
     def set_view(self, entries: list[Entry]) -> None:
         """Make `entries` the view. What was anchored on another view anchors nothing any more."""
         self.view = entries
-        self.places = {entry.facts.id: place for place, entry in enumerate(entries)}
-        self.view_tokens = sum(entry.tokens for entry in entries)
-        self.view_media = sum(entry.media for entry in entries)
-        self.view_bytes = sum(entry.size for entry in entries)
+        self._places, self._placed = {}, 0
+        self.view_tokens = sum([entry.tokens for entry in entries])
+        self.view_media = sum([entry.media for entry in entries])
+        self.view_bytes = sum([entry.size for entry in entries])
         self.anchor = None
         self._rechain()
 
     def show(self, facts: MessageFacts) -> None:
         """Add a message of ctxd's own at the end of the view; the transcript does not have it."""
         entry = Entry(facts, self.turn)
-        self.places[facts.id] = len(self.view)
         self.view.append(entry)
         self._add(entry)
         self._chain.update(entry.digest())
 
     def _rechain(self) -> None:
-        self._chain = hashlib.sha256()
-        for entry in self.view:
-            self._chain.update(entry.digest())
+        self._chain = hashlib.sha256(_digests(self.view))
+
+
+def _is_plain(event: AnyEvent) -> TypeGuard[MessagesAppended]:
+    """True for an append that does nothing but add messages."""
+    return (
+        isinstance(event, MessagesAppended)
+        and event.usage is None
+        and not event.client_id
+        and not event.elisions
+    )
+
+
+def _digests(entries: Sequence[Entry]) -> bytes:
+    """The entries' digests, joined."""
+    if any([entry.elided for entry in entries]):
+        return b"".join([entry.digest() for entry in entries])
+    return bytes.fromhex("".join([entry.facts.digest for entry in entries]))

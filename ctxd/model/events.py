@@ -226,6 +226,29 @@ class HandoffRecorded(Event, frozen=True, tag="handoffRecorded"):
     facts: MessageFacts
 
 
+class Artifact(msgspec.Struct, frozen=True):
+    """Files a session is to deliver, by a path pattern."""
+
+    name: str
+    pattern: str
+
+
+class Validator(msgspec.Struct, frozen=True):
+    """A check whose outcomes the host records. `phase` is the host's own word for when it runs."""
+
+    id: str
+    required: bool
+    phase: str
+
+
+class ContractDeclared(Event, frozen=True, tag="contractDeclared"):
+    """What must be preserved and delivered; replaces any contract before it."""
+
+    artifacts: tuple[Artifact, ...]
+    invariants: tuple[str, ...]
+    validators: tuple[Validator, ...] = ()
+
+
 class StageFailed(Event, frozen=True, tag="stageFailed"):
     """A stage of `prepare` failed and the last valid view was answered. `kind` is an error kind."""
 
@@ -246,6 +269,7 @@ AnyEvent: TypeAlias = (
     | Pinned
     | Unpinned
     | HandoffRecorded
+    | ContractDeclared
 )
 
 TYPES: dict[str, type[AnyEvent]] = {
@@ -261,6 +285,7 @@ TYPES: dict[str, type[AnyEvent]] = {
     "pinned": Pinned,
     "unpinned": Unpinned,
     "handoffRecorded": HandoffRecorded,
+    "contractDeclared": ContractDeclared,
 }
 """Tag to type. A record type that is not here is kept in the log and skipped by the fold."""
 

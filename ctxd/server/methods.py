@@ -10,10 +10,21 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxd.server.wire import compactions, context, hosts, pins, projections, recall, sessions, status, tokens
+from ctxd.server.wire import (
+    compactions,
+    context,
+    contracts,
+    hosts,
+    pins,
+    projections,
+    recall,
+    sessions,
+    status,
+    tokens,
+)
 from ctxd.server.wire.base import Empty, Wire
 
-Noun = Literal["context", "pins", "recall", "sessions", "status", "tokens"]
+Noun = Literal["context", "contracts", "pins", "recall", "sessions", "status", "tokens"]
 
 Handler = Callable[[Any, Any, Any], Awaitable[Wire | None]]
 """`async def handler(daemon, params, call) -> result`: the app's daemon, the model, a `calls.Call`."""
@@ -58,10 +69,11 @@ def advertised(table: Table) -> list[str]:
 
 def load_handlers() -> dict[Noun, Any]:
     """The modules of handlers by noun. Their first import is heavy and belongs in a thread."""
-    from ctxd.server.handlers import context, pins, recall, sessions, status, tokens
+    from ctxd.server.handlers import context, contracts, pins, recall, sessions, status, tokens
 
     return {
         "context": context,
+        "contracts": contracts,
         "pins": pins,
         "recall": recall,
         "sessions": sessions,
@@ -253,6 +265,14 @@ METHODS: Table = tabulate(
             "Search all tool outputs ever stored, by words of what they printed and what they were about.",
             handler=_handled_by("recall", "search"),
             errors=(*_READ, "corrupt"),
+        ),
+        Method(
+            "contract/declare",
+            contracts.ContractDeclareParams,
+            Empty,
+            "Say what must be preserved through every compaction, and what is to be delivered.",
+            handler=_handled_by("contracts", "declare"),
+            errors=_WRITE,
         ),
         Method(
             "ctxd/status",

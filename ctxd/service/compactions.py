@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from ctxd.compaction.audit import Audit
+from ctxd.compaction.preservation import Preserved
 from ctxd.compaction.sampling import Sampling
 from ctxd.core.projection import Projection
 from ctxd.model.events import CompactionReason, Strategy, Trigger, UnitFate
@@ -63,6 +64,7 @@ class Compaction(msgspec.Struct, frozen=True):
     units: tuple[UnitFate, ...] = ()
     summary: SessionSummary | None = None
     audit: Audit | None = None
+    preserved: Preserved | None = None
     failure: str = ""
     attempts: int = 0
     reductions: int = 0

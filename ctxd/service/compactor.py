@@ -338,6 +338,7 @@ def _report(session: Session, job: Job, snapshot: Snapshot, made: Drafted, summa
         units=plan.units,
         summary=plan.state,
         audit=audit(entries, kept, made.shown, plan.quotes, plan.state.exact_records, state.positions.keys()),
+        preserved=made.preserved,
         failure=_why_deterministic(job, summary),
         attempts=summary.attempts,
         reductions=summary.reductions,

@@ -165,7 +165,7 @@ def listing(session: Session, after: str | None, limit: int) -> tuple[list[Liste
                 Listed(
                     tool_call_id=result.call_id,
                     tool_name=call.name if call else "",
-                    turn=max(0, state.turns[facts.id] - 1),
+                    turn=max(0, state.turn_of(facts.id) - 1),
                     bytes=result.bytes,
                     digest=result.digest,
                     in_context=is_shown(session, facts.id, result.call_id),

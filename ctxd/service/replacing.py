@@ -9,12 +9,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ctxd.compaction import fallback
+from ctxd.compaction import fallback, preservation
 from ctxd.compaction.extract import Item
 from ctxd.core.facts import Weigher, describe
 from ctxd.core.fold import Entry
 from ctxd.core.units import Unit, divide
 from ctxd.dialects.refusal import refused
+from ctxd.model.blocks import MessageView, Text, ToolCall, ToolResult
+from ctxd.model.errors import CheckpointFailed
 from ctxd.model.events import Kept, Placed, Replacement
 from ctxd.model.messages import Native
 from ctxd.service.rendering import encode
@@ -26,12 +28,16 @@ MAX_BYTES = 16 * 1024 * 1024
 
 
 class Drafted(msgspec.Struct, frozen=True):
-    """A plan with its messages. `bodies` are those of the placed, `shown` all plain text it shows."""
+    """A plan with its messages. `bodies` are those of the placed, `shown` all plain text it shows.
+
+    `preserved` counts what a contract declared, where there is one.
+    """
 
     plan: fallback.Plan
     replacement: tuple[Replacement, ...]
     bodies: tuple[bytes, ...]
     shown: str
+    preserved: preservation.Preserved | None = None
 
 
 def draft(
@@ -42,18 +48,36 @@ def draft(
     requested: int | None,
     extra: fallback.Extra,
 ) -> Drafted:
-    """Plan the replacement of `entries` and make its messages: summary, pins, tail, files, task."""
+    """Plan the replacement of `entries` and make its messages: summary, pins, tail, files, task.
+
+    What a contract wants preserved and the plan would lose is put back as lines of the summary.
+    """
     view = session.dialect.view
     items = [Item(entry, view(native.value)) for entry, native in zip(entries, natives, strict=True)]
-    plan = fallback.plan(
-        session.state,
-        items,
-        window=session.window().value,
-        keep_messages=session.environment.settings.compaction.keep_messages,
-        count=weigher.count,
-        requested=requested,
-        extra=extra,
-    )
+
+    def plan_with(extra: fallback.Extra) -> fallback.Plan:
+        return fallback.plan(
+            session.state,
+            items,
+            window=session.window().value,
+            keep_messages=session.environment.settings.compaction.keep_messages,
+            count=weigher.count,
+            requested=requested,
+            extra=extra,
+        )
+
+    plan = plan_with(extra)
+    kept = None
+    contract = session.state.contract
+    if contract is not None:
+        before = preservation.references(contract, preservation.join(said(item.view) for item in items))
+        lost = preservation.missing(before, _everything(plan, items))
+        if lost.artifacts or lost.invariants:
+            plan = plan_with(msgspec.structs.replace(extra, held=preservation.lines(lost)))
+            gone = preservation.missing(before, _everything(plan, items))
+            if gone.artifacts or gone.invariants:
+                raise CheckpointFailed("the contract cannot be preserved", hint="raise the target")
+        kept = preservation.count(before, lost)
     bodies: list[bytes] = []
 
     def place(insert: fallback.Insert | None) -> list[Replacement]:
@@ -76,10 +100,53 @@ def draft(
         replacement = [*summary, *pins, *files, *task, *tail]
     else:
         replacement = [*summary, *pins, *tail, *files, *task]
-    kept = [item.view.text for item in items if item.entry.facts.id in set(plan.pinned)]
-    kept += [item.view.text for item in items[plan.tail :]]
-    inserted = [insert.text for insert in (plan.summary, plan.restored, plan.task) if insert]
-    return Drafted(plan, tuple(replacement), tuple(bodies), "\n".join([*inserted, *kept]))
+    return Drafted(plan, tuple(replacement), tuple(bodies), _words_shown(plan, items), kept)
+
+
+def said(view: MessageView) -> str:
+    """Everything a message says: texts, calls with their arguments, results."""
+    parts: list[str] = []
+    for block in view.blocks:
+        match block:
+            case Text(text=text) | ToolResult(text=text):
+                parts.append(text)
+            case ToolCall(name=name, arguments=arguments):
+                parts.append(f"{name} {arguments}")
+            case _:
+                pass
+    return preservation.join(parts)
+
+
+def _shown(plan: fallback.Plan, items: Sequence[Item]) -> list[Item]:
+    pinned = set(plan.pinned)
+    return [*(item for item in items if item.entry.facts.id in pinned), *items[plan.tail :]]
+
+
+def _inserted(plan: fallback.Plan) -> list[str]:
+    return [insert.text for insert in (plan.summary, plan.restored, plan.task) if insert]
+
+
+def _words_shown(plan: fallback.Plan, items: Sequence[Item]) -> str:
+    """What the new view says in plain words, for the audit of the user's own."""
+    return preservation.join([*_inserted(plan), *(item.view.text for item in _shown(plan, items))])
+
+
+def _everything(plan: fallback.Plan, items: Sequence[Item]) -> str:
+    """All the new view says; results that are cut or elided count as they will be shown."""
+    cut = {(e.message_id, e.call_id): e.placeholder for e in plan.elisions}
+    texts = _inserted(plan)
+    for item in _shown(plan, items):
+        mid = item.entry.facts.id
+        hidden = {e.call_id: e.placeholder for e in item.entry.elided}
+        hidden |= {call: text for (owner, call), text in cut.items() if owner == mid}
+        blocks = tuple(
+            msgspec.structs.replace(b, text=hidden[b.call_id])
+            if isinstance(b, ToolResult) and b.call_id in hidden
+            else b
+            for b in item.view.blocks
+        )
+        texts.append(said(msgspec.structs.replace(item.view, blocks=blocks)))
+    return preservation.join(texts)
 
 
 def broken_rule(session: Session, entries: Sequence[Entry], natives: Sequence[Native], made: Drafted) -> str:

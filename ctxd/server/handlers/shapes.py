@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from ctxd.compaction.preservation import Preserved
 from ctxd.core.fingerprint import fingerprint
 from ctxd.core.fold import Entry
 from ctxd.core.projection import Projection
@@ -302,8 +303,19 @@ def _audit(done: Compaction) -> compactions.Audit:
     if done.audit is None:
         return _EMPTY_AUDIT
     found = done.audit
+    kept = done.preserved or Preserved(0, 0, 0, 0)
     return _EMPTY_AUDIT.model_copy(
         update={
+            "artifacts": compactions.ArtifactAudit(
+                total=kept.artifacts,
+                referenced=kept.artifacts - kept.artifacts_reinjected,
+                reinjected=kept.artifacts_reinjected,
+            ),
+            "invariants": compactions.InvariantAudit(
+                total=kept.invariants,
+                held=kept.invariants - kept.invariants_reinjected,
+                reinjected=kept.invariants_reinjected,
+            ),
             "constraints": compactions.ConstraintAudit(**msgspec.structs.asdict(found.constraints)),
             "exact_records": compactions.RecordAudit(
                 total=found.exact_records.total, verbatim=found.exact_records.verbatim
