@@ -12,6 +12,10 @@
     ├── NotFound             notFound           message, request, handle, plan
     ├── Ambiguous            ambiguous
     ├── TooLarge             tooLarge
+    ├── OutsideWorkspace     outsideWorkspace
+    ├── SymlinkRefused       symlinkRefused
+    ├── NotRegularFile       notRegularFile
+    ├── Sensitive            sensitive          a secret; `rule` names what matched, never the secret
     ├── Timeout              timeout
     ├── NoSampler            noSampler
     └── StoreError
@@ -114,6 +118,22 @@ class Ambiguous(CtxdError):
 
 class TooLarge(CtxdError):
     kind = "tooLarge"
+
+
+class OutsideWorkspace(CtxdError):
+    kind = "outsideWorkspace"
+
+
+class SymlinkRefused(CtxdError):
+    kind = "symlinkRefused"
+
+
+class NotRegularFile(CtxdError):
+    kind = "notRegularFile"
+
+
+class Sensitive(CtxdError):
+    kind = "sensitive"
 
 
 class Timeout(CtxdError):

@@ -1,0 +1,92 @@
+"""Opening a file below a folder one component at a time, where the kernel has no way to do it at once.
+
+For macOS, for Linux before 5.6, and where a sandbox forbids `openat2`. Every step follows no link and
+is taken relative to a descriptor that was checked, so renames in between lead nowhere else.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from ctxd.model.errors import NotFound, NotRegularFile, OutsideWorkspace, SymlinkRefused
+
+_STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LEAF = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_ATTEMPTS = 8
+
+
+def open_by_steps(folder: int, name: str) -> int:
+    """Open a regular file for reading; `name` is relative, without `..`. The caller closes it.
+
+    Raises SymlinkRefused, NotRegularFile, OutsideWorkspace for a mounted file system, NotFound, OSError.
+    """
+    *steps, leaf = name.split("/")
+    device = os.fstat(folder).st_dev
+    here = folder
+    try:
+        for step in steps:
+            below = _enter(here, step, device)
+            if here != folder:
+                os.close(here)
+            here = below
+        fd = _open_leaf(here, leaf, device)
+    finally:
+        if here != folder:
+            os.close(here)
+    if _mount_of(fd) != _mount_of(folder):
+        os.close(fd)
+        raise _mounted()
+    return fd
+
+
+def _enter(here: int, step: str, device: int) -> int:
+    try:
+        below = os.open(step, _STEP, dir_fd=here)
+    except OSError as error:
+        if error.errno == errno.ENOTDIR and stat.S_ISLNK(_look(here, step).st_mode):
+            raise SymlinkRefused("the path goes through a symbolic link") from error
+        raise
+    if os.fstat(below).st_dev != device:
+        os.close(below)
+        raise _mounted()
+    return below
+
+
+def _open_leaf(here: int, leaf: str, device: int) -> int:
+    """Look before opening: opening a device or a FIFO has effects. What was swapped in between is retried."""
+    for _ in range(_ATTEMPTS):
+        seen = _look(here, leaf)
+        if stat.S_ISLNK(seen.st_mode):
+            raise SymlinkRefused("the path is a symbolic link")
+        if not stat.S_ISREG(seen.st_mode):
+            raise NotRegularFile("the path is no regular file")
+        if seen.st_dev != device:
+            raise _mounted()
+        fd = os.open(leaf, _LEAF, dir_fd=here)
+        found = os.fstat(fd)
+        if (found.st_dev, found.st_ino) == (seen.st_dev, seen.st_ino):
+            return fd
+        os.close(fd)
+    raise NotFound("the file was replaced again and again while it was being opened")
+
+
+def _look(here: int, name: str) -> os.stat_result:
+    return os.stat(name, dir_fd=here, follow_symlinks=False)
+
+
+def _mount_of(fd: int) -> str:
+    """The mount a descriptor lies on, where the system says; "" elsewhere.
+
+    A folder of the same device that is mounted inside is told from the rest by nothing else.
+    """
+    try:
+        with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as lines:  # noqa: PTH123
+            return next((line for line in lines if line.startswith("mnt_id:")), "")
+    except OSError:
+        return ""
+
+
+def _mounted() -> OutsideWorkspace:
+    return OutsideWorkspace("another file system is mounted there")
