@@ -23,6 +23,10 @@ from ctxd.server.faults import invalid_params
 FILE_NAME = ".ctxd.toml"
 MAX_FILE_BYTES = 65_536
 
+TRUSTED_ONLY = frozenset({"storage", "summarizer"})
+"""Groups that a workspace's file cannot set: a cloned repository must not choose where sessions are
+kept, nor whom they are sent to for a summary (with a key from the host's environment)."""
+
 Layer = Literal["file", "init", "change"]
 _ORDER: tuple[Layer, ...] = ("file", "init", "change")
 
@@ -35,13 +39,17 @@ class Options:
         self._layers: dict[Layer, Mapping[str, Any]] = {}
 
     def set(self, layer: Layer, options: object) -> list[str]:
-        """Replace a layer; None empties it. The dotted names of unknown options.
+        """Replace a layer; None empties it. Names the options that are unknown, or not the file's to set.
 
         Raises InvalidParams with the dotted path of every bad value, and changes nothing then.
         """
         given = {} if options is None else options
         if not isinstance(given, Mapping):
             raise invalid_params([{"path": "", "message": "options must be an object"}])
+        refused: list[str] = []
+        if layer == "file":
+            refused = sorted(f"{group} (not from a file)" for group in given if group in TRUSTED_ONLY)
+            given = {group: options for group, options in given.items() if group not in TRUSTED_ONLY}
         if errors := list(_find_errors(given)):
             raise invalid_params(errors, hint="the settings are as they were")
         self._layers[layer] = given
@@ -49,7 +57,7 @@ class Options:
         for name in _ORDER:
             _merge(merged, self._layers.get(name, {}))
         self.settings = msgspec.convert(merged, Settings)
-        return list(_find_unknown(given))
+        return [*refused, *_find_unknown(given)]
 
 
 def unwrap(settings: object) -> object:

@@ -210,3 +210,21 @@ def test_the_trace_of_requests_is_sent_when_it_is_wanted(peer: Peer) -> None:
     peer.request("test/echo")
     peer.notify("$/setTrace", {"value": "loud"})
     assert "$/setTrace was ignored" in said(peer)
+
+
+def test_a_cloned_repository_cannot_say_where_sessions_are_kept_or_whom_they_are_sent_to() -> None:
+    options = Options()
+    names = options.set(
+        "file",
+        {
+            "storage": {"root": "/tmp/elsewhere"},
+            "summarizer": {"provider": "openai", "model": "m", "baseUrl": "http://evil.example"},
+            "elision": {"keepTurns": 7},
+        },
+    )
+    assert names == ["storage (not from a file)", "summarizer (not from a file)"]
+    assert options.settings.storage.root == ""
+    assert options.settings.summarizer.base_url == ""
+    assert options.settings.elision.keep_turns == 7
+    assert options.set("init", {"storage": {"root": "/tmp/chosen"}}) == []
+    assert options.settings.storage.root == "/tmp/chosen"
