@@ -1,7 +1,11 @@
-"""The list of sessions: an index that is never the truth, filled from logs where it says nothing."""
+"""The list of sessions: an index that is never the truth, filled from logs where it says too little.
+
+A row counts as long as the session's files have the size they had when it was written.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Literal
 
@@ -10,12 +14,12 @@ import msgspec
 from ctxd.core.budget import WindowSource
 from ctxd.core.fold import SessionState
 from ctxd.model import events
-from ctxd.model.errors import CtxdError
+from ctxd.model.errors import CtxdError, StoreError
 from ctxd.model.events import Model
 from ctxd.service.session import Session
 from ctxd.store.event_log import open_log
 from ctxd.store.index import SessionIndex, SessionRow
-from ctxd.store.layout import Layout, find_layouts
+from ctxd.store.layout import Layout, find_layouts, segment_name, segment_numbers, workspace_name
 from ctxd.store.writer import Writer
 
 
@@ -59,7 +63,12 @@ class Listing:
         self._writer: Writer | None = None
 
     def put(self, row: Row) -> None:
-        """Remember a session as it stands."""
+        """Remember a session as it stands. Where the index cannot be written, the next list reads the log."""
+        layout = Layout(self._root / workspace_name(row.workspace))
+        with contextlib.suppress(StoreError):
+            self._put(msgspec.structs.replace(row, bytes=_size_of(layout, row.session_id)))
+
+    def _put(self, row: Row) -> None:
         self._index.put(
             SessionRow(
                 session_id=row.session_id,
@@ -77,13 +86,13 @@ class Listing:
         )
 
     def rows(self) -> list[Row]:
-        """Every session that has a log; those the index does not know are read once and remembered."""
-        known = {row.session_id: row for row in self._index.rows()}
+        """Every session that has a log; those that are not in the index as they stand are read once."""
+        known = {(workspace_name(row.workspace), row.session_id): row for row in self._indexed()}
         found: list[Row] = []
         for layout in find_layouts(self._root):
             for session_id in layout.session_ids():
-                row = known.get(session_id)
-                if row is not None:
+                row = known.get((layout.folder.name, session_id))
+                if row is not None and row.bytes == _size_of(layout, session_id):
                     found.append(_from_index(row))
                 elif (read := self._read(layout, session_id)) is not None:
                     self.put(read)
@@ -94,6 +103,12 @@ class Listing:
         self._index.close()
         if self._writer is not None:
             self._writer.close()
+
+    def _indexed(self) -> list[SessionRow]:
+        try:
+            return self._index.rows()
+        except StoreError:
+            return []
 
     def _read(self, layout: Layout, session_id: str) -> Row | None:
         """Fold a log that the index does not know; None for an unreadable one, which hides no other (D5)."""
@@ -116,6 +131,13 @@ class Listing:
             return None
         finally:
             log.close()
+
+
+def _size_of(layout: Layout, session_id: str) -> int:
+    """Bytes of all segments of a session."""
+    folder = layout.session_folder(session_id)
+    numbers = segment_numbers([path.name for path in folder.iterdir()], session_id)
+    return sum((folder / segment_name(session_id, number)).stat().st_size for number in numbers)
 
 
 def _row(

@@ -121,9 +121,10 @@ class Registry:
     async def rows(self, workspace: str | None) -> list[Row]:
         """Every session known, open or not, the most recently updated first."""
         wanted = None if workspace is None else workspace_name(opening.workspace_path(workspace))
-        rows = {row.session_id: row for row in await anyio.to_thread.run_sync(self._listing.rows)}
-        for session in self._sessions.values():
-            rows[session.session_id] = row_of(session)
+        known = await anyio.to_thread.run_sync(self._listing.rows)
+        rows = {(workspace_name(row.workspace), row.session_id): row for row in known}
+        for row in map(row_of, self._sessions.values()):
+            rows[workspace_name(row.workspace), row.session_id] = row
         found = [r for r in rows.values() if wanted is None or workspace_name(r.workspace) == wanted]
         return sorted(found, key=lambda row: (-row.updated_at, row.session_id))
 

@@ -3,83 +3,20 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.e2e.remote import remote
 from tests.service.recorded import SAMPLE, TIGHT, play, read_one
-from tests.support.peer import Peer, PeerError
+from tests.support.behaviour import behaviour
+from tests.support.peer import PeerError
 
 WINDOW = 20_000
 
 
-class Remote:
-    """A session in a daemon that can be killed; the calls are those of `tests.service.host.Session`."""
-
-    def __init__(self, root: Path, options: dict[str, Any] | None = None) -> None:
-        self.root = root
-        self.options = {"storage": {"root": str(root / "state")}, **(options or {})}
-        self.workspace = root.as_uri()
-        self.id = "s1"
-        self.peer = self._start()
-
-    def open(self, **fields: Any) -> Any:
-        return self.call("session/open", workspace=self.workspace, **fields)
-
-    def call(self, method: str, **params: Any) -> Any:
-        return self.peer.request(method, {"sessionId": self.id, **params})
-
-    def append(self, *messages: Any, **fields: Any) -> Any:
-        return self.call("session/append", messages=list(messages), **fields)
-
-    def prepare(self, phase: str = "turnStart", **fields: Any) -> Any:
-        return self.call("context/prepare", phase=phase, **fields)
-
-    def report(self, request_id: str, *messages: Any, **fields: Any) -> Any:
-        fields = {"outcome": "ok", **fields}
-        return self.call("context/report", requestId=request_id, messages=list(messages), **fields)
-
-    def kill(self) -> None:
-        """End the daemon as a crash would, and start another."""
-        self.peer.process.kill()
-        self.peer.wait_exit()
-        self.leave()
-        self.peer = self._start()
-
-    def leave(self) -> None:
-        self.peer.inbox.clear()
-        self.peer.__exit__(None, None, None)
-
-    def standing(self) -> tuple[bytes, bytes, Any]:
-        """Both histories as they go over the wire, and the projection."""
-        view = self._bytes("session/history", view="model")
-        return view, self._bytes("session/history"), self.call("context/project", detail="items")
-
-    def _bytes(self, method: str, **params: Any) -> bytes:
-        asked = self.peer.ask(method, {"sessionId": self.id, **params})
-        self.peer.wait(asked)
-        _, _, result = self.peer.bodies[asked].partition(b'"result":')
-        return result
-
-    def _start(self) -> Peer:
-        peer = Peer.start()
-        peer.initialize(options=self.options, folders=[self.root])
-        return peer
-
-
-@contextmanager
-def remote(root: Path, options: dict[str, Any] | None = None) -> Iterator[Remote]:
-    root.mkdir(exist_ok=True)
-    made = Remote(root, options)
-    try:
-        yield made
-    finally:
-        made.leave()
-
-
+@behaviour("crash.view")
 def test_killed_between_any_two_calls_a_session_is_byte_for_byte_what_it_was(tmp_path: Path) -> None:
     transcript = read_one(SAMPLE)
     chance = random.Random(20)
@@ -104,6 +41,7 @@ def user(text: str) -> dict[str, Any]:
     return {"role": "user", "content": text}
 
 
+@behaviour("crash.take-over")
 def test_a_second_daemon_reads_what_the_first_writes_and_takes_over_when_it_is_dead(tmp_path: Path) -> None:
     with remote(tmp_path) as first, remote(tmp_path) as second:
         first.open(dialect="anthropic")

@@ -14,6 +14,7 @@ import pytest
 
 from tests.service.host import Answer, LocalHost, Session
 from tests.service.recorded import AIRLINE, LONG, SAMPLE, TIGHT, Moment, open_for, outputs, play, read_one
+from tests.support.behaviour import behaviour
 
 WINDOW = 20_000
 WINDOWS = (200_000, 60_000, WINDOW)
@@ -34,6 +35,7 @@ def settled(messages: list[Answer]) -> int:
     return start
 
 
+@behaviour("fold.grows")
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("path", [SAMPLE, LONG, AIRLINE], ids=lambda path: path.stem)
 def test_between_two_changes_of_the_view_a_request_only_grows_at_its_end(
@@ -149,6 +151,7 @@ def name_anew(text: str) -> str:
     return re.sub(r"\b[mc]_[0-9a-f]{20}\b", lambda m: names.setdefault(m[0], f"id{len(names)}"), text)
 
 
+@behaviour("recall.every-output")
 @pytest.mark.parametrize("path", [SAMPLE, AIRLINE], ids=lambda path: path.stem)
 def test_every_output_of_a_real_session_comes_back_byte_for_byte(host: LocalHost, path: Path) -> None:
     needs(path)

@@ -15,6 +15,7 @@ from ctxd.service.rendering import Rendering
 from tests.dialects.lists import any_list, lawful_list
 from tests.dialects.notation import Messages, read, write
 from tests.service.host import LocalHost, Refused, Session
+from tests.support.behaviour import behaviour
 
 DIALECTS = ("anthropic", "openai-chat")
 
@@ -44,6 +45,7 @@ def render_anew(session: Session) -> Messages:
     return session.host.run(render)
 
 
+@behaviour("rendering.kept-up")
 @pytest.mark.parametrize("dialect", DIALECTS)
 @_checked
 @given(data=st.data())

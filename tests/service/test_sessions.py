@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.service.host import WORKSPACE, Answer, LocalHost, Refused
+from tests.support.behaviour import behaviour
 
 
 def user(text: str) -> Answer:
@@ -18,6 +19,7 @@ def said(text: str) -> Answer:
     return {"role": "assistant", "content": text}
 
 
+@behaviour("append.client-id")
 def test_the_same_client_id_appends_once_and_answers_the_same(host: LocalHost) -> None:
     session = host.open()
     first = session.append(user("one"), said("two"), clientId="k1")
@@ -27,6 +29,7 @@ def test_the_same_client_id_appends_once_and_answers_the_same(host: LocalHost) -
     assert session.messages() == [user("one"), said("two")]
 
 
+@behaviour("append.client-id")
 def test_a_client_id_holds_over_a_restart_and_over_later_appends(host: LocalHost) -> None:
     session = host.open()
     first = session.append(user("one"), clientId="k1")
@@ -59,6 +62,7 @@ CALL = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name"
 RESULT = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "done"}]}
 
 
+@behaviour("append.expected-revision")
 def test_an_expected_revision_lets_only_one_of_two_hosts_in(host: LocalHost) -> None:
     session = host.open()
     revision = session.append(user("one"))["revision"]
@@ -76,6 +80,7 @@ def test_an_expected_revision_lets_only_one_of_two_hosts_in(host: LocalHost) -> 
     assert session.messages() == [user("one"), said("a")]
 
 
+@behaviour("append.twice")
 def test_a_result_given_twice_is_dropped_with_a_warning_and_keeps_its_first_id(host: LocalHost) -> None:
     session = host.open()
     session.append(user("go"), CALL)
@@ -107,6 +112,7 @@ def test_a_call_id_a_chat_server_counts_anew_is_another_call(host: LocalHost) ->
 CHAT_CALL = {"id": "call_0", "type": "function", "function": {"name": "run", "arguments": "{}"}}
 
 
+@behaviour("history.hidden")
 def test_hidden_messages_are_for_the_model_and_not_for_people(host: LocalHost) -> None:
     session = host.open()
     session.append(user("seen"), user("unseen"), said("ok"), meta=[None, {"hidden": True}, None])
@@ -117,6 +123,7 @@ def test_hidden_messages_are_for_the_model_and_not_for_people(host: LocalHost) -
     assert host.open().messages() == [user("seen"), said("ok")]
 
 
+@behaviour("history.pages")
 @pytest.mark.parametrize("view", ["transcript", "model"])
 def test_history_pages_meet_without_gap_or_overlap(host: LocalHost, view: str) -> None:
     session = host.open()
@@ -144,6 +151,7 @@ def test_a_host_names_its_own_messages(host: LocalHost) -> None:
     assert session.fetch(messageId="mine")["content"] == "one"
 
 
+@behaviour("append.unknown-members")
 def test_unknown_members_survive_byte_for_byte_in_every_answer(host: LocalHost) -> None:
     session = host.open()
     odd = {
@@ -266,3 +274,36 @@ def test_a_list_without_its_index_is_read_from_the_logs(host: LocalHost) -> None
     host.start_again()
     (row,) = host.call("session/list")["sessions"]
     assert (row["sessionId"], row["revision"], row["model"]["id"]) == ("a", 2, "gpt-4o")
+
+
+def test_a_list_after_a_crash_has_what_was_acknowledged(host: LocalHost, tmp_path: Path) -> None:
+    session = host.open("a")
+    session.append(user("one"), said("two"))
+    with host.copy(tmp_path / "crashed") as other:
+        (row,) = other.call("session/list")["sessions"]
+        assert row["revision"] == session.revision == 2
+        assert other.call("session/list")["sessions"] == [row]
+
+
+def test_two_workspaces_may_each_have_a_session_of_one_name(host: LocalHost) -> None:
+    for place in ("one", "two"):
+        opened = host.open("main", workspace=f"file:///{place}")
+        opened.append(user(place))
+        opened.call("session/close")
+    rows = host.call("session/list")["sessions"]
+    assert {row["workspace"] for row in rows} == {"file:///one", "file:///two"}
+    assert host.open("main", workspace="file:///two").messages() == [user("two")]
+    rows = host.call("session/list")["sessions"]
+    assert {row["workspace"] for row in rows} == {"file:///one", "file:///two"}
+    assert len(host.call("session/list", workspace="file:///one")["sessions"]) == 1
+
+
+def test_sessions_open_and_are_listed_without_an_index_to_write_to(host: LocalHost) -> None:
+    host.open("a").append(user("one"))
+    host.close()
+    for path in host.root.glob("index.sqlite3*"):
+        path.unlink()
+    (host.root / "index.sqlite3").mkdir()
+    host.start_again()
+    assert host.open("a").messages() == [user("one")]
+    assert [row["sessionId"] for row in host.call("session/list")["sessions"]] == ["a"]
