@@ -214,4 +214,99 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "client.ends": Behaviour(
         "Leaving the client shuts the daemon down with exit code zero.", "issue 2, build"
     ),
+    "fold.deterministic": Behaviour("Folding a prefix and then the rest is folding all.", "behaviour.md §1"),
+    "fold.grows": Behaviour("Between changes of the view it only grows at its end.", "behaviour.md §1"),
+    "fold.checkpoint": Behaviour(
+        "A checkpoint replaces the view and carries its summary.", "behaviour.md §1"
+    ),
+    "fold.undo": Behaviour(
+        "Undo brings back the view before the checkpoint byte for byte.", "behaviour.md §10"
+    ),
+    "fold.pins": Behaviour("A pinned message stays through a compaction word for word.", "behaviour.md §10"),
+    "handoff.once": Behaviour(
+        "A handoff is shown once an epoch, and a second or malformed one suppresses it.", "behaviour.md §6"
+    ),
+    "rendering.kept-up": Behaviour(
+        "A view that was kept up is the view rendered at once.", "behaviour.md §1"
+    ),
+    "projection.floor": Behaviour(
+        "The provider's floor is the larger of its total and its parts.", "behaviour.md §2"
+    ),
+    "projection.not-twice": Behaviour("The provider's answer is not counted again.", "behaviour.md §2"),
+    "projection.elision": Behaviour(
+        "An elision keeps the anchor and subtracts its saving.", "behaviour.md §2"
+    ),
+    "projection.checkpoint": Behaviour("A checkpoint drops the anchor.", "reports.md B30"),
+    "projection.no-usage": Behaviour("Without any usage everything is estimated.", "reports.md B31"),
+    "projection.unreachable": Behaviour(
+        "A floor at the threshold cannot be compacted away.", "reports.md B21"
+    ),
+    "projection.margin": Behaviour(
+        "A local estimate decides with a fifth more than it says.", "behaviour.md §2"
+    ),
+    "projection.restart": Behaviour("A session folded anew predicts the same.", "behaviour.md §1"),
+    "projection.interval": Behaviour(
+        "The interval is learned from the session's own errors.", "behaviour.md §2"
+    ),
+    "budget.reserve": Behaviour(
+        "The reserve is a tenth within bounds and at most half the window.", "behaviour.md §2"
+    ),
+    "budget.small-windows": Behaviour("An 8k window has thresholds.", "behaviour.md §2"),
+    "budget.unknown": Behaviour(
+        "The host is believed before the catalog, and nothing is guessed.", "reports.md D52"
+    ),
+    "fingerprint.stable": Behaviour(
+        "The same events give the same fingerprint after a restart.", "behaviour.md §2"
+    ),
+    "elision.stale": Behaviour("A result older than five user turns is stale.", "behaviour.md §4"),
+    "elision.oversized": Behaviour(
+        "A result above 8192 bytes is oversized, whatever the total.", "reports.md C36"
+    ),
+    "elision.superseded": Behaviour(
+        "A newer read of the same range supersedes the older.", "behaviour.md §4"
+    ),
+    "elision.snipped": Behaviour(
+        "Turns outside the newest ten are snipped once there are thirty messages.", "behaviour.md §4"
+    ),
+    "elision.cold-cache": Behaviour("A cold cache lets go of all but the newest three.", "behaviour.md §4"),
+    "elision.newest": Behaviour("The newest tool turn is never elided.", "behaviour.md §4"),
+    "elision.recent-files": Behaviour(
+        "The newest read of each of the five most recently touched files stays.", "behaviour.md §4"
+    ),
+    "elision.order": Behaviour("Reads go before writes, and errors last, oldest first.", "behaviour.md §4"),
+    "elision.pressure": Behaviour("Below half the budget nothing is touched.", "behaviour.md §4"),
+    "elision.worth-it": Behaviour(
+        "A small saving in front of a long prefix is not worth it.", "behaviour.md §4"
+    ),
+    "elision.idempotent": Behaviour(
+        "Calls, ids, order and prose stay, and a second pass changes nothing.", "behaviour.md §4"
+    ),
+    "elision.placeholder": Behaviour(
+        "A placeholder says tool, target, outcome, size, reason and the exact way back.", "reports.md E62"
+    ),
+    "compaction.target": Behaviour("The target is the smallest of its bounds.", "behaviour.md §5"),
+    "compaction.gain": Behaviour("A gain is five percent or more.", "reports.md B25"),
+    "compaction.task": Behaviour("An active task of six thousand characters stays whole.", "behaviour.md §5"),
+    "append.client-id": Behaviour(
+        "A repeated client id appends nothing twice, over restarts too.", "protocol.md §2"
+    ),
+    "append.expected-revision": Behaviour(
+        "An expected revision lets only one of two hosts in.", "protocol.md §2"
+    ),
+    "append.twice": Behaviour("A result given twice is dropped with a warning.", "protocol.md §10"),
+    "append.unknown-members": Behaviour(
+        "Unknown members survive byte for byte in every answer.", "protocol.md §2"
+    ),
+    "history.pages": Behaviour("Pages of history meet without gap or overlap.", "protocol.md §2"),
+    "history.hidden": Behaviour("Hidden messages are for the model and not for people.", "protocol.md §2"),
+    "crash.view": Behaviour(
+        "Killed between any two calls, a session is byte for byte what it was.", "issue 2, shows 3"
+    ),
+    "crash.take-over": Behaviour(
+        "A second daemon reads what the first writes, and takes over when it is dead.", "issue 2, shows 3"
+    ),
+    "recall.every-output": Behaviour(
+        "Every output of a real session comes back byte for byte.", "behaviour.md §7"
+    ),
+    "facts.errors": Behaviour("An error is what the result says it is and not its words.", "behaviour.md §4"),
 }

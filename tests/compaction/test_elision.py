@@ -10,26 +10,31 @@ import pytest
 
 from ctxd.compaction.elision import candidates, working_set
 from tests.compaction.elided import NOTHING_RECENT, OPTIONS, asks, chat, named, turn
+from tests.support.behaviour import behaviour
 from tests.support.session import Session, count
 
 # Reasons
 
 
+@behaviour("elision.stale")
 def test_a_result_older_than_five_user_turns_is_stale() -> None:
     assert named(Session(chat("user: first", turn(1), turn(2), asks(5)))) == {}
     assert named(Session(chat("user: first", turn(1), turn(2), asks(6)))) == {"c1": "stale"}
 
 
+@behaviour("elision.oversized")
 def test_a_result_above_8192_bytes_is_oversized() -> None:
     session = Session(chat(turn(1, size=8_192), turn(2, size=8_193), turn(3)))
     assert named(session) == {"c2": "oversized"}
 
 
+@behaviour("elision.oversized")
 def test_a_size_rule_holds_for_each_item_and_not_only_for_large_totals() -> None:
     """Reports C.36: a 482k message in a 500k window was never elided."""
     assert named(Session(chat(turn(1, size=482_000), turn(2)))) == {"c1": "oversized"}
 
 
+@behaviour("elision.superseded")
 def test_a_newer_read_of_the_same_range_supersedes_the_older() -> None:
     session = Session(chat(turn(1, "Read", path="a.py"), turn(2, "Read", path="./a.py"), turn(3)))
     assert named(session) == {"c1": "superseded"}
@@ -66,12 +71,14 @@ def test_the_first_reason_wins_superseded_before_stale_before_oversized() -> Non
     }
 
 
+@behaviour("elision.snipped")
 def test_turns_outside_the_newest_ten_are_snipped_once_there_are_thirty_messages() -> None:
     assert named(Session(chat(*(turn(n) for n in range(14))))) == {}
     assert list(named(Session(chat(*(turn(n) for n in range(15)))))) == ["c0", "c1", "c2", "c3", "c4"]
     assert set(named(Session(chat(*(turn(n) for n in range(15))))).values()) == {"snipped"}
 
 
+@behaviour("elision.cold-cache")
 def test_a_cold_cache_lets_go_of_all_but_the_newest_three_from_fifteen_messages() -> None:
     assert named(Session(chat(*(turn(n) for n in range(7)))), expired=True) == {}
     session = Session(chat(*(turn(n) for n in range(8))))
@@ -87,6 +94,7 @@ def test_a_warm_pass_inside_a_turn_names_only_what_is_oversized() -> None:
 # Protections
 
 
+@behaviour("elision.newest")
 def test_the_newest_tool_turn_is_never_named_not_even_its_parallel_calls() -> None:
     newest = "call a Bash\ncall b Bash\nresult a 90000\n\nresult b 90000"
     assert named(Session(chat(newest, asks(9)))) == {}
@@ -134,6 +142,7 @@ def test_dedup_leaves_tiny_results_alone() -> None:
 # The working set
 
 
+@behaviour("elision.recent-files")
 def test_the_newest_read_of_each_of_the_five_most_recently_touched_files_stays() -> None:
     reads = [turn(n, "Read", size=9_000, path=f"f{n}") for n in range(7)]
     assert list(named(Session(chat(*reads, turn(9))), OPTIONS)) == ["c0", "c1"]

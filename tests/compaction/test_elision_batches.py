@@ -11,11 +11,13 @@ from ctxd.compaction.elision import candidates
 from ctxd.model.messages import Usage
 from ctxd.model.settings import CacheOptions, ElisionOptions
 from tests.compaction.elided import NOTHING_RECENT, asks, chat, ids, planned, turn
+from tests.support.behaviour import behaviour
 from tests.support.session import Session, count
 
 # Order, and stopping
 
 
+@behaviour("elision.order")
 def test_reads_go_before_writes_and_errors_last_oldest_first() -> None:
     """E section 5, weakness: the ranking was inert, since every candidate was removed."""
     options = ElisionOptions(recent_files=0, keep_turns=1, min_messages=1, start_at=0.5, target=0.4)
@@ -83,6 +85,7 @@ def test_a_spilled_result_frees_only_what_it_still_shows() -> None:
 # Pressure
 
 
+@behaviour("elision.pressure")
 def test_below_half_the_budget_nothing_is_touched() -> None:
     """Reports E.62 and E section 5: by pressure only, never at a fixed cadence."""
     session = Session(chat(*(turn(n, size=20_000) for n in range(40))))
@@ -114,6 +117,7 @@ def test_where_nothing_is_named_there_is_no_batch() -> None:
 # The cost of rewriting a cached prefix
 
 
+@behaviour("elision.worth-it")
 def test_a_small_saving_in_front_of_a_long_prefix_is_not_worth_it() -> None:
     session = Session(chat("user: a", turn(1, size=9_000), *(f"user 80000: w{n}" for n in range(3)), turn(2)))
     assert planned(session, 60_000, expired=False) is None
@@ -155,6 +159,7 @@ def test_free_rewriting_is_always_worth_it() -> None:
 # What a batch does to the session
 
 
+@behaviour("elision.idempotent")
 def test_calls_ids_order_and_prose_stay_and_the_pass_is_idempotent() -> None:
     """E section 5, weakness: assistant prose and decisions vanished with removed turns."""
     session = Session(chat(*(f"assistant: step {n}\n{turn(n, size=20_000)}" for n in range(20)), "user: go"))

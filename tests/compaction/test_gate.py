@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxd.compaction.gate import ACTIVE_TASK_HEAD, ACTIVE_TASK_TAIL, clip_task, is_gain, target
+from tests.support.behaviour import behaviour
 
 
+@behaviour("compaction.target")
 @pytest.mark.parametrize(
     ("source", "window", "requested", "expected"),
     [
@@ -41,6 +43,7 @@ def test_a_request_never_raises_the_target(source: int, window: int | None, requ
     assert window is None or found <= max(1, window // 2)
 
 
+@behaviour("compaction.gain")
 @pytest.mark.parametrize(
     ("before", "after", "gain"),
     [
@@ -56,6 +59,7 @@ def test_a_gain_is_five_percent_or_more(before: int, after: int, gain: bool) -> 
     assert is_gain(before, after) is gain
 
 
+@behaviour("compaction.task")
 def test_a_task_of_six_thousand_characters_stays_whole_and_one_more_is_cut() -> None:
     assert clip_task("x" * 6_000) == "x" * 6_000
     text = "h" * ACTIVE_TASK_HEAD + "m" + "t" * ACTIVE_TASK_TAIL

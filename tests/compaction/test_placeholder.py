@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 from ctxd.compaction.placeholder import clipped, cut, placeholder, size_of
 from ctxd.model.events import ElisionReason
 from ctxd.model.messages import CallFacts, ResultFacts
+from tests.support.behaviour import behaviour
 
 CALL = CallFacts("toolu_1", "Read", "read", path="src/a.py", target="src/a.py:1-40")
 RESULT = ResultFacts("toolu_1", bytes=18_900, tokens=5_000, digest="sha256:00")
 FAILED = ResultFacts("toolu_1", bytes=300, tokens=90, digest="sha256:00", is_error=True)
 
 
+@behaviour("elision.placeholder")
 def test_it_says_tool_target_outcome_size_reason_and_the_exact_way_back() -> None:
     assert placeholder(CALL, RESULT, "stale", occurrence=0) == (
         "[Read src/a.py:1-40: completed, 18.9 KB of output not shown (from an earlier turn). "

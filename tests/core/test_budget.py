@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ctxd.core.budget import Limits, Window, limit, part, phase_of, resolve_window
 from ctxd.model.events import Model
 from ctxd.model.settings import Budget
+from tests.support.behaviour import behaviour
 
 SAFE_MAX = 2**53 - 1
 
@@ -19,6 +20,7 @@ def limits(window: int, cap: int | None = None, reserve: int = 0) -> Limits:
     return found
 
 
+@behaviour("budget.reserve")
 @pytest.mark.parametrize(
     ("window", "reserve"),
     [
@@ -39,6 +41,7 @@ def test_the_reserve_is_a_tenth_within_bounds_and_at_most_half_the_window(window
     assert (found.reserve, found.available) == (reserve, window - reserve)
 
 
+@behaviour("budget.small-windows")
 def test_an_8k_window_has_thresholds_where_e_said_unknown_for_ever() -> None:
     assert limits(8_192) == Limits(8_192, 4_096, 4_096, 2_867, 3_276)
 
@@ -109,6 +112,7 @@ def test_options_move_the_thresholds() -> None:
     assert (found.handoff, found.compaction) == (50_000, 95_000)
 
 
+@behaviour("budget.unknown")
 @pytest.mark.parametrize(
     ("model", "overrides", "catalog", "expected"),
     [

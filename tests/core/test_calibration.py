@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxd.core.calibration import ANCHORED_PRIOR, PRIOR_WEIGHT, WINDOW, Calibration
+from tests.support.behaviour import behaviour
 
 
 def learn(
@@ -68,6 +69,7 @@ def test_the_prior_fades_as_errors_come_in() -> None:
     assert widths[-1] == 0.002
 
 
+@behaviour("projection.interval")
 @given(st.lists(st.floats(-0.5, 0.5), min_size=WINDOW, max_size=WINDOW))
 def test_the_interval_covers_the_errors_it_was_made_of(errors: list[float]) -> None:
     width = Calibration(errors=tuple(errors)).half_width()

@@ -10,6 +10,7 @@ import pytest
 from ctxd.core import epochs
 from ctxd.model.events import HandoffRecorded, Pinned, Unpinned, ViewUndone
 from tests.core.test_fold import elision
+from tests.support.behaviour import behaviour
 from tests.support.session import Session, snapshot
 
 WORK = "user: Do it.\n\n" + "\n\n".join(
@@ -35,6 +36,7 @@ def handoff(session: Session, observed: int = 75, **changed: Any) -> HandoffReco
     return msgspec.structs.replace(event, **changed)
 
 
+@behaviour("fold.undo")
 def test_undo_brings_back_the_view_before_the_checkpoint_byte_for_byte() -> None:
     session = Session(WORK)
     before = session.state.view_digest()
@@ -126,6 +128,7 @@ def test_a_pinned_text_is_shown_once_and_leaves_when_it_is_let_go() -> None:
     assert session.state.view_tokens == before
 
 
+@behaviour("fold.pins")
 def test_a_pinned_message_stays_through_a_compaction_word_for_word() -> None:
     session = Session("user: The port is 8081.\n\n" + WORK)
     session.apply(Pinned(pin_id="p1", tokens=5, message_id="m1"))
@@ -140,6 +143,7 @@ def test_letting_go_of_a_pin_that_is_not_there_changes_nothing_but_the_revision(
     assert {k for k, v in snapshot(session.state).items() if v != before[k]} == {"revision"}
 
 
+@behaviour("handoff.once")
 def test_a_handoff_is_shown_once_an_epoch() -> None:
     session = Session(WORK)
     session.apply(handoff(session))
@@ -149,6 +153,7 @@ def test_a_handoff_is_shown_once_an_epoch() -> None:
     assert session.state.handoff.is_open
 
 
+@behaviour("handoff.once")
 def test_a_second_handoff_suppresses_the_epoch() -> None:
     session = Session(WORK)
     before = session.state.view_digest()
@@ -158,6 +163,7 @@ def test_a_second_handoff_suppresses_the_epoch() -> None:
     assert session.state.view_digest() == before
 
 
+@behaviour("handoff.once")
 @pytest.mark.parametrize(
     "changed",
     [

@@ -19,6 +19,7 @@ from ctxd.core.facts import (
 )
 from ctxd.model.blocks import MessageView, Opaque, Reasoning, ToolCall, ToolResult
 from ctxd.model.messages import CallFacts, MessageFacts, Native
+from tests.support.behaviour import behaviour
 from tests.support.conversation import read
 from tests.support.session import WEIGHER, Session
 
@@ -103,6 +104,7 @@ def test_signed_thinking_is_seen() -> None:
     assert [f.signed for f in facts("think!: a\nassistant: b\n\nassistant: c")] == [True, False]
 
 
+@behaviour("facts.errors")
 def test_an_error_is_what_the_result_says_it_is_and_not_its_words() -> None:
     """O section 4, weakness: ok or error by a literal prefix."""
     marked, plain = facts("result! c: fine\n\nresult c: Error: failed ENOENT")

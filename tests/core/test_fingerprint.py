@@ -9,6 +9,7 @@ import pytest
 from ctxd.core.fingerprint import fingerprint
 from ctxd.core.fold import SessionState
 from tests.core.test_fold import elision
+from tests.support.behaviour import behaviour
 from tests.support.session import Session
 
 TEXT = "user: hi\n\ncall c Read path=a\nresult c 4000\n\nassistant: ok"
@@ -18,6 +19,7 @@ def session() -> Session:
     return Session(TEXT, system="be brief", model="one")
 
 
+@behaviour("fingerprint.stable")
 def test_the_same_events_give_the_same_fingerprint_after_a_restart() -> None:
     one = session()
     assert fingerprint(one.state) == fingerprint(one.replayed()) == fingerprint(session().state)

@@ -16,6 +16,7 @@ from ctxd.model.events import (
     TokensCounted,
 )
 from ctxd.model.messages import Usage
+from tests.support.behaviour import behaviour
 from tests.support.session import Session, count, fold, snapshot
 
 TURN = "user: Look.\n\ncall c1 Read path=a.py\nresult c1 4000\n\nassistant: Seen."
@@ -193,6 +194,7 @@ def test_an_image_inside_an_elided_result_leaves_with_it_and_its_neighbour_stays
     assert session.state.view_media == 0
 
 
+@behaviour("fold.checkpoint")
 def test_a_checkpoint_replaces_the_view_and_carries_its_summary() -> None:
     session = Session("\n\n".join(f"user: ask {n}\n\nassistant 4000: answer{n}" for n in range(20)))
     plan = session.plan(requested=2_000)
@@ -296,6 +298,7 @@ def histories(draw: st.DrawFn) -> Session:
     return session
 
 
+@behaviour("fold.deterministic")
 @settings(max_examples=150, deadline=None)
 @given(session=histories(), data=st.data())
 def test_folding_a_prefix_and_then_the_rest_is_folding_all(session: Session, data: st.DataObject) -> None:
@@ -316,6 +319,7 @@ def test_totals_kept_up_are_totals_summed_anew(session: Session) -> None:
     assert state.positions == {facts.id: i for i, facts in enumerate(state.transcript)}
 
 
+@behaviour("fold.grows")
 @settings(max_examples=100, deadline=None)
 @given(session=histories())
 def test_between_changes_of_the_view_it_only_grows_at_its_end(session: Session) -> None:

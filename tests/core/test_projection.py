@@ -13,6 +13,7 @@ from ctxd.core.projection import Projection
 from ctxd.model.events import Load, RequestReported, ViewElided
 from ctxd.model.messages import Usage
 from tests.core.test_fold import elision
+from tests.support.behaviour import behaviour
 from tests.support.session import Session, count
 
 FRAMING = 4
@@ -35,6 +36,7 @@ def seen(projection: Projection) -> tuple[int, str]:
     return projection.tokens, projection.source
 
 
+@behaviour("projection.no-usage")
 def test_without_any_usage_everything_is_estimated() -> None:
     session = Session(text(1_000), system="s" * 400)
     assert seen(session.project()) == (1_100, "local_estimate")
@@ -45,6 +47,7 @@ def test_an_empty_session_weighs_its_fixed_part() -> None:
     assert seen(Session(system="s" * 400).project()) == (100, "local_estimate")
 
 
+@behaviour("projection.not-twice")
 def test_the_provider_answer_is_not_counted_again() -> None:
     session = Session(text(1_000))
     session.answer("assistant 8000: long", Usage(prompt=10_000, completion=2_004))
@@ -56,6 +59,7 @@ def test_a_completion_reported_too_small_gives_way_to_what_the_answer_weighs() -
     assert session.project().tokens == 10_054
 
 
+@behaviour("projection.floor")
 def test_the_floor_is_the_larger_of_total_and_parts() -> None:
     session = Session(text(1_000))
     session.answer(text(54, "assistant"), Usage(prompt=700, completion=300, total=1_200))
@@ -175,6 +179,7 @@ def test_a_smaller_system_keeps_the_floor() -> None:
     assert session.project().tokens == 10_054
 
 
+@behaviour("projection.elision")
 def test_an_elision_keeps_the_anchor_and_subtracts_its_saving() -> None:
     session = Session("user: go\n\ncall c Read path=a\nresult c 8000")
     session.answer(text(54, "assistant"), Usage(prompt=10_000, completion=50))
@@ -200,6 +205,7 @@ def test_an_elision_between_request_and_report_is_subtracted_once() -> None:
     assert session.project().tokens == 10_050 - made.saved
 
 
+@behaviour("projection.checkpoint")
 def test_a_checkpoint_drops_the_anchor() -> None:
     session = Session("\n\n".join(f"user: a{n}\n\nassistant 4000: b{n}" for n in range(20)), window=100_000)
     session.answer(text(54, "assistant"), Usage(prompt=90_000))
@@ -232,6 +238,7 @@ def test_images_are_added_by_formula_and_not_scaled() -> None:
     assert grown == round(2.0 * (FRAMING + 2)) + 400
 
 
+@behaviour("projection.margin")
 def test_a_local_estimate_decides_with_a_fifth_more_than_it_says() -> None:
     session = Session(text(1_001), window=100_000)
     assert (session.project().tokens, session.project().decisive) == (1_001, 1_202)
@@ -244,6 +251,7 @@ def test_an_unknown_window_has_no_phase_and_everything_is_reachable() -> None:
     assert (projection.phase, projection.limits, projection.reachable) == ("unknown", None, True)
 
 
+@behaviour("projection.unreachable")
 def test_a_floor_at_the_threshold_cannot_be_compacted_away() -> None:
     session = Session(window=100_000, system="s" * 4 * 71_999)
     assert session.project().reachable
@@ -251,6 +259,7 @@ def test_a_floor_at_the_threshold_cannot_be_compacted_away() -> None:
     assert not session.project().reachable
 
 
+@behaviour("projection.interval")
 def test_the_interval_holds_the_prediction_and_narrows_with_evidence() -> None:
     local, known = Session(text(50_000)), Session(text(50_000))
     assert (local.project().low, local.project().high) == (
@@ -269,6 +278,7 @@ def test_projecting_changes_nothing() -> None:
     assert session.project().tokens == 10_054
 
 
+@behaviour("projection.restart")
 def test_a_session_folded_anew_predicts_the_same() -> None:
     session = anchored()
     session.say(text(500))
