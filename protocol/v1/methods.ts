@@ -22,6 +22,7 @@ import type {
   ContextUnpinParams,
   ContextValidateParams,
   ContextValidateResult,
+  ContractDeclareParams,
   Empty,
   HookPreCompactParams,
   HookPreCompactResult,
@@ -95,6 +96,8 @@ export interface RequestsToDaemon {
   "recall/list": { params: RecallListParams; result: RecallListResult };
   /** Search all tool outputs ever stored, by words of what they printed and what they were about. */
   "recall/search": { params: RecallSearchParams; result: RecallSearchResult };
+  /** Say what must be preserved through every compaction, and what is to be delivered. */
+  "contract/declare": { params: ContractDeclareParams; result: Empty };
   /** How the daemon is. */
   "ctxd/status": { params: StatusParams; result: StatusResult };
 }

@@ -1,5 +1,12 @@
 // Written by `make protocol` from the daemon's own types. Do not edit.
 
+/** Files to deliver. */
+export interface Artifact {
+  name: string;
+  /** Path pattern; `*`, `?`, and `**` across folders. */
+  pattern: string;
+}
+
 /** Counts of artifacts declared by contract. */
 export interface ArtifactAudit {
   total: number;
@@ -39,6 +46,10 @@ export interface CacheCost {
   savedTokens: number;
   /** Calls after which it has paid off. */
   breakEvenCalls: number;
+  /** What writing it costs, US dollars, where the catalog knows the price. */
+  writeUsd?: number;
+  /** What each later call saves, US dollars. */
+  savedUsd?: number;
 }
 
 /** Price of writing and reading a cached prefix, relative to plain input. */
@@ -65,6 +76,15 @@ export interface Category {
   name: string;
   tokens: number;
   bytes: number;
+}
+
+/** The provider's own clearing of tool results (Anthropic only; behaviour.md, section 4). Off by default. `keep`: newest tool uses it leaves alone. `trigger` and `clearAtLeast`: input tokens, 0 leaves them to the provider. `excludeTools`: names of tools it must not clear. */
+export interface ClearingOptions {
+  enabled?: boolean;
+  keep?: number;
+  trigger?: number;
+  clearAtLeast?: number;
+  excludeTools?: string[];
 }
 
 /** `auto` false never compacts on its own. `keepMessages`: newest messages always kept whole. `pinTokens`: what pins may cost together, at most; also at most a tenth of the input budget. `hookTimeoutMs`: how long a host may take to allow or block one. */
@@ -335,6 +355,17 @@ export interface ContextValidateResult {
   edits?: Edit[];
 }
 
+/** Parameters of `contract/declare`; replaces the contract before it. */
+export interface ContractDeclareParams {
+  /** Id of the session. */
+  sessionId: string;
+  /** What is to be delivered. */
+  artifacts: Artifact[];
+  /** Sentences to keep word for word once they were said. */
+  invariants: string[];
+  validators?: Validator[];
+}
+
 /** A decision of the session. */
 export interface Decision {
   /** 0 is the first user turn. */
@@ -602,6 +633,7 @@ export interface Options {
   model?: ModelOptions;
   budget?: BudgetOptions;
   elision?: ElisionOptions;
+  clearing?: ClearingOptions;
   compaction?: CompactionOptions;
   handoff?: HandoffOptions;
   summarizer?: SummarizerOptions;
@@ -1195,6 +1227,15 @@ export interface UnitReport {
   fidelity: "full" | "truncate" | "compact" | "summary" | "dropped";
   /** Fetches what is no longer shown. */
   handle?: string;
+}
+
+/** A check whose outcomes the host records. */
+export interface Validator {
+  id: string;
+  /** False: it only warns. */
+  required?: boolean;
+  /** When the host runs it. */
+  phase?: string;
 }
 
 /** A broken rule of a provider. */

@@ -48,6 +48,8 @@ def _described(info: types.Type) -> str:
             return "integer" if ge is None else f"integer, {ge} or more"
         case types.FloatType(ge=ge, le=le):
             return "number" if ge is None or le is None else f"number, {ge:g} to {le:g}"
+        case types.VarTupleType(item_type=item) | types.ListType(item_type=item):
+            return f"list of {_described(item)}s"
         case types.DictType(value_type=value):
             return f"object of string → {_described(value)}"
         case types.LiteralType(values=values):
