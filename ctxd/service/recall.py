@@ -43,7 +43,10 @@ class Owner(msgspec.Struct, frozen=True):
 
 
 class Fetched(msgspec.Struct, frozen=True):
-    """A part of a stored form. `next` are the part's parameters for the exact next call."""
+    """A part of a stored form. `next` are the part's parameters for the exact next call.
+
+    `occurrence` is the owner of the call id it came from: the next call must not land at a newer one.
+    """
 
     content: str
     encoding: str
@@ -54,6 +57,7 @@ class Fetched(msgspec.Struct, frozen=True):
     tool_name: str
     next: Part | None
     candidates: tuple[Owner, ...] = ()
+    occurrence: int | None = None
 
 
 class Listed(msgspec.Struct, frozen=True):
@@ -139,6 +143,7 @@ async def fetch(
         tool_name=name,
         next=taken.next,
         candidates=candidates,
+        occurrence=session.state.results[tool_call_id].index(facts.id) if tool_call_id else None,
     )
 
 

@@ -43,7 +43,7 @@ async def fetch(registry: Registry, params: wire.RecallFetchParams, call: Call) 
         digest=found.digest,
         tool_name=found.tool_name,
         redactions=0,
-        next=_next(params, found.next),
+        next=_next(params, found),
         candidates=[
             wire.RecallCandidate(
                 occurrence=c.occurrence,
@@ -103,7 +103,8 @@ async def search(registry: Registry, params: wire.RecallSearchParams, call: Call
     )
 
 
-def _next(params: wire.RecallFetchParams, part: recall.Part | None) -> wire.RecallNext | None:
+def _next(params: wire.RecallFetchParams, found: recall.Fetched) -> wire.RecallNext | None:
+    part = found.next
     if part is None:
         return None
     return wire.RecallNext(
@@ -111,7 +112,7 @@ def _next(params: wire.RecallFetchParams, part: recall.Part | None) -> wire.Reca
         tool_call_id=params.tool_call_id,
         digest=params.digest,
         message_id=params.message_id,
-        occurrence=params.occurrence,
+        occurrence=found.occurrence,
         page=part.page,
         offset=part.offset,
         length=part.length,
