@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from ctxd.compaction import constraints, gate, ledger
+from ctxd.compaction import constraints, gate, ledger, restoration
 from ctxd.compaction.extract import Item, extract, fate
 from ctxd.compaction.tail import Tail, choose_tail
 from ctxd.core.fold import SessionState
@@ -58,18 +58,19 @@ class Plan(msgspec.Struct, frozen=True):
     target: int
     pinned: tuple[str, ...] = ()
     restored: Insert | None = None
+    files: restoration.Restored = restoration.Restored()
 
 
 class Extra(msgspec.Struct, frozen=True):
     """What a plan may be given beside the view.
 
     `digest` is a model's account of what leaves, checked and typed; without it facts are extracted.
-    `restored` shows recent files. `keep_nothing` keeps no tail: for a partial compaction, whose
-    newer messages stay anyway. `held` are lines to place word for word: what a contract preserves.
+    `recent` are files that may be shown again. `keep_nothing` keeps no tail: for a partial compaction,
+    whose newer messages stay anyway. `held` are lines to place word for word: what a contract preserves.
     """
 
     digest: SessionSummary | None = None
-    restored: Insert | None = None
+    recent: restoration.Recent = restoration.Recent()
     keep_nothing: bool = False
     held: tuple[str, ...] = ()
 
@@ -92,10 +93,8 @@ def plan(
     before = round(sum(item.entry.tokens for item in items) * ratio) + sum(item.entry.media for item in items)
     goal = gate.target(before, window, requested)
     budget = int(goal / ratio)
-    shown = extra.restored
-    shown_cost = count(shown.text) + 4 if shown else 0
-    if shown_cost > budget // 4:
-        shown, shown_cost = None, 0
+    share = budget // restoration.SHARE
+    gainful = int(gate.most_for_gain(before) / ratio) - 1
     if extra.keep_nothing:
         tail = Tail(len(units), 0, 0)
     else:
@@ -115,16 +114,18 @@ def plan(
         images = tail.media + sum(
             items[i].entry.media for p in kept_pins for i in range(units[p].start, units[p].end)
         )
-        room = budget - shown_cost - held - round(images / ratio)
+        files = restoration.restore(extra.recent, _in_view(items, units, tail, kept_pins), share, count)
+        most = min(budget, gainful) if files.files else budget
+        room = most - files.tokens - held - round(images / ratio)
         words = budget * WORDS_SHARE // 100
         made = _compose(state, items, units, tail, kept_pins, room, words, count, extra.digest, extra.held)
-        cost = made.tokens + tail.tokens + held + shown_cost
-        over = cost + round(images / ratio) - budget
-        if over <= 0 or (shown is None and tail.first + 1 >= len(units)):
+        cost = made.tokens + tail.tokens + held + files.tokens
+        over = cost + round(images / ratio) - most
+        if over <= 0 or (not files.files and tail.first + 1 >= len(units)):
             break
-        if shown is not None:
+        if files.files:
             # Restored files can be read again; what was kept cannot be said again.
-            shown, shown_cost = None, 0
+            share = files.tokens - over
             continue
         tail = choose_tail(
             state,
@@ -151,7 +152,8 @@ def plan(
         after=round(cost * ratio) + images,
         target=goal,
         pinned=tuple(items[i].entry.facts.id for p in kept_pins for i in range(units[p].start, units[p].end)),
-        restored=shown,
+        restored=Insert(files.text, "restoredFiles") if files.files else None,
+        files=files,
     )
 
 
@@ -167,6 +169,19 @@ def pinned_units(state: SessionState, items: Sequence[Item], units: Sequence[Uni
             for item in items[unit.start : unit.end]
         )
     ]
+
+
+def _in_view(
+    items: Sequence[Item], units: Sequence[Unit], tail: Tail, pins: Sequence[int]
+) -> restoration.InView:
+    """What stays: the tail, and what is pinned before it."""
+    kept = [
+        item.entry
+        for index, unit in enumerate(units)
+        if index >= tail.first or index in pins
+        for item in items[unit.start : unit.end]
+    ]
+    return restoration.InView.of(kept, tail.elisions)
 
 
 class _Made(msgspec.Struct, frozen=True):

@@ -28,7 +28,12 @@ def target(source: int, window: int | None, requested: int | None = None) -> int
 
 def is_gain(before: int, after: int) -> bool:
     """True when `after` is at least 5 % smaller than `before`."""
-    return after * MIN_GAIN <= before * (MIN_GAIN - 1)
+    return after <= most_for_gain(before)
+
+
+def most_for_gain(before: int) -> int:
+    """The largest result that is a gain over `before`."""
+    return before * (MIN_GAIN - 1) // MIN_GAIN
 
 
 def clip_task(text: str) -> str:
