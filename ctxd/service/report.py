@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from ctxd.core.fingerprint import fingerprint
 from ctxd.model.errors import NotFound
 from ctxd.model.events import Load, RequestReported
 from ctxd.model.messages import Native, Usage
@@ -67,7 +68,10 @@ async def report(
 
 
 def _find(session: Session, request_id: str) -> Prepared | None:
-    """The request a report is about; None for one prepared before a restart, when it is still current."""
+    """The request a report is about; None for one prepared before a restart whose load is not known any more.
+
+    That is one with pending messages, or one after which messages came.
+    """
     prepared = session.prepared
     if prepared is not None and prepared.request_id == request_id:
         return prepared
@@ -75,15 +79,16 @@ def _find(session: Session, request_id: str) -> Prepared | None:
     state = session.state
     if match is not None and prepared is None and request_id not in state.reported:
         revision, generation = int(match[1]), int(match[2])
-        if revision <= state.revision and generation == state.generation and revision > state.reported_at:
-            if revision == state.revision:
-                return Prepared(
-                    request_id=request_id,
-                    load=state.load,
-                    predicted=0,
-                    epoch=state.epoch,
-                    generation=generation,
-                )
+        is_now = (revision, generation) == (state.revision, state.generation)
+        if is_now and match[3] == fingerprint(state)[:16]:
+            return Prepared(
+                request_id=request_id,
+                load=state.load,
+                predicted=0,
+                epoch=state.epoch,
+                generation=generation,
+            )
+        if state.reported_at <= revision <= state.revision and generation == state.generation:
             return None
     raise NotFound(
         "no such request, or a newer one was prepared or reported since",
