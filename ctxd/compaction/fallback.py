@@ -240,7 +240,8 @@ def _words(item: Item) -> Quote:
 
 
 def _is_request(item: Item) -> bool:
-    return item.entry.facts.user_turn and not item.entry.facts.inserted
+    """True when a person asks something in words; an image alone is reached by its handle."""
+    return item.entry.facts.user_turn and not item.entry.facts.inserted and bool(item.view.text.strip())
 
 
 def _behind_summary(items: Sequence[Item], units: Sequence[Unit]) -> int:
