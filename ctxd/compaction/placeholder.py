@@ -30,7 +30,7 @@ def placeholder(
     `occurrence` (0 = oldest) tells apart results of one call id: several servers count their ids anew in
     every message, and a handle has to stay right when that happens later.
     """
-    return f"[{_head(call, result, reason)} {_recall(result.call_id, occurrence)}]"
+    return f"[{_head(call, result, reason, 'output not shown')} {_recall(result.call_id, occurrence)}]"
 
 
 def clipped(
@@ -43,10 +43,10 @@ def clipped(
     tail_bytes: int,
     occurrence: int | None = None,
 ) -> str:
-    """Head and tail of `text` around the same line, cut at character boundaries."""
+    """Head and tail of `text`, cut at character boundaries, and between them a line like `placeholder`'s."""
     head, tail = cut(text, head_bytes, tail_bytes)
-    notice = placeholder(call, result, reason, occurrence=occurrence)
-    return f"{head}\n{notice}\n{tail}"
+    said = _head(call, result, reason, "output, of which only beginning and end are shown")
+    return f"{head}\n[{said} {_recall(result.call_id, occurrence)}]\n{tail}"
 
 
 def cut(text: str, head_bytes: int, tail_bytes: int) -> tuple[str, str]:
@@ -64,11 +64,11 @@ def size_of(count: int) -> str:
     return f"{count / 1000:.1f} KB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
 
 
-def _head(call: CallFacts | None, result: ResultFacts, reason: ElisionReason) -> str:
+def _head(call: CallFacts | None, result: ResultFacts, reason: ElisionReason, shown: str) -> str:
     name = call.name if call else "tool"
     target = f" {call.target}" if call and call.target else ""
     outcome = "failed" if result.is_error else "completed"
-    return f"{name}{target}: {outcome}, {size_of(result.bytes)} of output not shown ({_WHY[reason]})."
+    return f"{name}{target}: {outcome}, {size_of(result.bytes)} of {shown} ({_WHY[reason]})."
 
 
 def _recall(call_id: str, occurrence: int | None) -> str:

@@ -98,7 +98,7 @@ def test_what_people_said_in_the_part_that_goes_is_quoted_whole_while_it_fits(
 @MANY
 @given(session=sessions(), target=requested(), keep=KEEP)
 def test_the_newest_request_is_never_lost(session: Session, target: int | None, keep: int) -> None:
-    request = [item for item in session.items() if item.entry.facts.user_turn]
+    request = [item for item in session.items() if item.entry.facts.user_turn and item.view.text]
     if not request:
         return
     newest = request[-1]

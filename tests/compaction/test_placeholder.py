@@ -72,7 +72,10 @@ def test_a_clipped_result_keeps_head_and_tail_around_the_notice() -> None:
     text = clipped(CALL, RESULT, "clippedNewest", "HEAD" + "x" * 900 + "TAIL", head_bytes=4, tail_bytes=4)
     head, notice, tail = text.split("\n")
     assert (head, tail) == ("HEAD", "TAIL")
-    assert notice == placeholder(CALL, RESULT, "clippedNewest")
+    assert notice == (
+        "[Read src/a.py:1-40: completed, 18.9 KB of output, of which only beginning and end are shown "
+        '(too large for the window). Kept whole; read it with recall {"toolCallId": "toolu_1"}]'
+    )
 
 
 @given(st.text(), st.integers(0, 40), st.integers(0, 40))
