@@ -114,7 +114,7 @@ def plan(
         images = tail.media + sum(
             items[i].entry.media for p in kept_pins for i in range(units[p].start, units[p].end)
         )
-        files = restoration.restore(extra.recent, _in_view(items, units, tail, kept_pins), share, count)
+        files = restoration.restore(extra.recent, _in_view(items, units, tail), share, count)
         most = min(budget, gainful) if files.files else budget
         room = most - files.tokens - held - round(images / ratio)
         words = budget * WORDS_SHARE // 100
@@ -171,16 +171,9 @@ def pinned_units(state: SessionState, items: Sequence[Item], units: Sequence[Uni
     ]
 
 
-def _in_view(
-    items: Sequence[Item], units: Sequence[Unit], tail: Tail, pins: Sequence[int]
-) -> restoration.InView:
-    """What stays: the tail, and what is pinned before it."""
-    kept = [
-        item.entry
-        for index, unit in enumerate(units)
-        if index >= tail.first or index in pins
-        for item in items[unit.start : unit.end]
-    ]
+def _in_view(items: Sequence[Item], units: Sequence[Unit], tail: Tail) -> restoration.InView:
+    """What stays without a gap: of a file read before the tail, later edits might be missing."""
+    kept = [item.entry for unit in units[tail.first :] for item in items[unit.start : unit.end]]
     return restoration.InView.of(kept, tail.elisions)
 
 

@@ -137,6 +137,17 @@ class CacheOptions(_Group, frozen=True):
     expected_calls: Positive = 10
 
 
+class WorkspaceOptions(_Group, frozen=True):
+    """Files shown again after a compaction: the `restore_files` the session touched last, 0 for none.
+
+    Of each at most its first `restore_lines` lines and `restore_bytes` bytes.
+    """
+
+    restore_files: Count = 5
+    restore_lines: Positive = 200
+    restore_bytes: Positive = 16_384
+
+
 class Wire(_Group, frozen=True):
     """`max_message_bytes`: largest frame. `max_bytes`: provider request size, 0 for the dialect's own."""
 
@@ -157,6 +168,7 @@ class Settings(_Group, frozen=True):
     summarizer: SummarizerOptions = SummarizerOptions()
     recall: RecallOptions = RecallOptions()
     cache: CacheOptions = CacheOptions()
+    workspace: WorkspaceOptions = WorkspaceOptions()
     wire: Wire = Wire()
 
 

@@ -86,6 +86,10 @@ class Bodies:
                 self.remember(message_id, raw)
         return [found[message_id] for message_id in ids]
 
+    def time_of(self, message_id: str) -> int:
+        """When a message was recorded, milliseconds since 1970. Blocking. Raises NotFound, Corrupt."""
+        return self._log.time_of(self._body(message_id).location)
+
     def _body(self, message_id: str) -> Body:
         body = self._index.get(message_id)
         if body is None:

@@ -8,6 +8,7 @@ import msgspec
 
 from ctxd.compaction.audit import Audit
 from ctxd.compaction.preservation import Preserved
+from ctxd.compaction.restoration import Restored
 from ctxd.compaction.sampling import Sampling
 from ctxd.core.projection import Projection
 from ctxd.model.events import CompactionReason, Strategy, Trigger, UnitFate
@@ -70,6 +71,7 @@ class Compaction(msgspec.Struct, frozen=True):
     reductions: int = 0
     usage: dict[str, Any] | None = None
     sampling: SampleRequest | None = None
+    files: Restored = Restored()
 
 
 class Snapshot(msgspec.Struct, frozen=True):

@@ -35,6 +35,7 @@ from ctxd.service.compactions import (
 from ctxd.service.eliding import plan_everything
 from ctxd.service.host import HookReply, HookRequest
 from ctxd.service.replacing import MAX_BYTES, MAX_MESSAGES, Drafted, broken_rule, draft, gone
+from ctxd.service.restoring import recent_files
 from ctxd.service.session import Session, Written
 from ctxd.service.summaries import Summarised, prepare_sampling, request_of, summarise, wants_model
 
@@ -257,7 +258,9 @@ def _ended(job: Job, snapshot: Snapshot, outcome: Outcome, failure: str) -> Comp
 async def _draft(
     session: Session, job: Job, snapshot: Snapshot, entries: Sequence[Entry], digest: SessionSummary | None
 ) -> Drafted:
-    extra = fallback.Extra(digest=digest, keep_nothing=job.up_to is not None)
+    partial = job.up_to is not None
+    recent = await recent_files(session, partial=partial)
+    extra = fallback.Extra(digest=digest, recent=recent, keep_nothing=partial)
     weigher = await session.weigher()
     return await anyio.to_thread.run_sync(
         draft, session, entries, snapshot.natives, weigher, job.requested, extra
@@ -343,6 +346,7 @@ def _report(session: Session, job: Job, snapshot: Snapshot, made: Drafted, summa
         attempts=summary.attempts,
         reductions=summary.reductions,
         usage=summary.usage,
+        files=plan.files,
     )
 
 

@@ -53,7 +53,12 @@ def draft(
     What a contract wants preserved and the plan would lose is put back as lines of the summary.
     """
     view = session.dialect.view
-    items = [Item(entry, view(native.value)) for entry, native in zip(entries, natives, strict=True)]
+    # Files that an earlier compaction showed are read again, or not shown.
+    items = [
+        Item(entry, view(native.value))
+        for entry, native in zip(entries, natives, strict=True)
+        if entry.facts.inserted != "restoredFiles"
+    ]
 
     def plan_with(extra: fallback.Extra) -> fallback.Plan:
         return fallback.plan(

@@ -35,6 +35,7 @@ from ctxd.model.messages import MessageFacts, Native
 from ctxd.model.records import Draft, Record
 from ctxd.service.bodies import Bodies
 from ctxd.service.environment import Environment
+from ctxd.service.files import Files
 from ctxd.service.rendering import Rendering, Shown
 from ctxd.store.event_log import SessionLog
 from ctxd.store.ledger import Ledger
@@ -87,6 +88,7 @@ class Session:
         self.lane = anyio.Lock()
         self.search_lock = anyio.Lock()
         self.output_index = OutputIndex(index_path)
+        self.files = Files()
         self.prepared: Prepared | None = None
         self.last_shown: list[Shown] | None = None
         self.compacting = False
@@ -229,6 +231,7 @@ class Session:
     def close(self) -> None:
         """Release the lease. Blocking."""
         self.output_index.close()
+        self.files.close()
         self.log.close()
 
     def _newest_load(self) -> Load:

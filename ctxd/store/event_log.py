@@ -17,7 +17,7 @@ import msgspec
 from ctxd.model.errors import Corrupt, Damaged, ReadOnly, SessionLocked, SessionNotFound, StorageFailed
 from ctxd.model.records import Draft, Holder, Location, LogHealth, Record, Span
 from ctxd.store.files import names_in, open_folder, storage_errors
-from ctxd.store.frame import VERSION, check_draft, seed_of
+from ctxd.store.frame import VERSION, check_draft, head_of, seed_of
 from ctxd.store.layout import Layout, lock_name, segment_numbers
 from ctxd.store.lease import acquire_lease, probe_lease
 from ctxd.store.quarantine import digest_span, keep_span
@@ -98,19 +98,11 @@ class SessionLog:
 
         Raises Corrupt when it does not match any more, StorageFailed when it cannot be read.
         """
-        with (
-            storage_errors("read the session"),
-            open_segment(self._folder, self.session_id, location.segment) as fd,
-        ):
-            pieces = read_data(fd, location, self._seed)
-        if pieces is None:
-            raise Corrupt(
-                "a record no longer matches its checksum",
-                hint="session/health lists what is damaged",
-                segment=location.segment,
-                offset=location.offset,
-            )
-        return pieces[1]
+        return self._line(location)[1]
+
+    def time_of(self, location: Location) -> int:
+        """When a record was made, milliseconds since 1970; verified and raising as `read`."""
+        return head_of(self._line(location)[0]).at
 
     def read_part(self, location: Location, start: int, length: int) -> bytes:
         """`length` bytes of a record's body from byte `start` on, as they lie on disk.
@@ -146,6 +138,21 @@ class SessionLog:
         if self._folder >= 0:
             folder, self._folder = self._folder, -1
             os.close(folder)
+
+    def _line(self, location: Location) -> tuple[bytes, bytes, bytes]:
+        with (
+            storage_errors("read the session"),
+            open_segment(self._folder, self.session_id, location.segment) as fd,
+        ):
+            pieces = read_data(fd, location, self._seed)
+        if pieces is None:
+            raise Corrupt(
+                "a record no longer matches its checksum",
+                hint="session/health lists what is damaged",
+                segment=location.segment,
+                offset=location.offset,
+            )
+        return pieces
 
     def _look_again(self) -> list[Record]:
         scans, recovered = self._scan_settled(self._resume_at)

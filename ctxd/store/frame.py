@@ -156,6 +156,11 @@ def verify_data(front: bytes, data: bytes, tail: bytes, seed: int) -> bool:
     return _tail(crc32(data, crc32(front, seed))) == tail
 
 
+def head_of(front: bytes) -> Head:
+    """The fixed members of a verified line, from the bytes before its data."""
+    return _decode_head(front[: front.index(_TAB) - 1] + b"}")
+
+
 def salvage(chunk: bytes, view: memoryview, start: int, end: int, seed: int) -> Iterator[tuple[int, int]]:
     """Whole records inside bytes that are no verified line, as (start, end), in order.
 

@@ -127,7 +127,21 @@ def compaction(session: Session, done: Compaction) -> compactions.CompactionRepo
         ],
         ledger=_summary(done.summary) if done.summary else None,
         audit=_audit(done),
-        restored_files=[],
+        restored_files=[
+            compactions.RestoredFile(
+                path=file.path,
+                bytes=file.size,
+                changed=file.freshness == "changed",
+                changed_since=file.freshness,
+                lines=file.shown,
+                digest=file.digest,
+            )
+            for file in done.files.files
+        ],
+        rejected_files=[
+            compactions.RejectedFile(path=file.path, reason=file.reason) for file in done.files.rejected
+        ]
+        or None,
         pins=sum(1 for entry in session.state.view if entry.facts.pinned),
         attempts=done.attempts,
         input_reductions=done.reductions,

@@ -164,7 +164,22 @@ class RestoredFile(Wire):
 
     path: str
     bytes: Count
-    changed: bool = Field(description="Whether it changed since the session last read it.")
+    changed: bool = Field(description="Whether it is known to have changed since the session last saw it.")
+    changed_since: Literal["changed", "unchanged", "unknown"] | None = Field(
+        default=None, description="The same, with what cannot be told said."
+    )
+    lines: Count | None = Field(default=None, description="Leading lines that are shown.")
+    digest: str | None = Field(default=None, description="`sha256:<hex>` of the whole file.")
+
+
+class RejectedFile(Wire):
+    """A recently touched file that is not put back."""
+
+    path: str
+    reason: str = Field(
+        description="An error kind (`outsideWorkspace`, `sensitive`, …), `binary`, `generated`, `empty`, "
+        "`inView` or `noRoom`."
+    )
 
 
 class CompactionReport(Wire):
@@ -184,6 +199,9 @@ class CompactionReport(Wire):
     ledger: SessionSummary | None = Field(default=None, description="The task state carried on.")
     audit: Audit
     restored_files: list[RestoredFile]
+    rejected_files: list[RejectedFile] | None = Field(
+        default=None, description="Recently touched files that are not put back, the newest of them."
+    )
     pins: Count = Field(description="Pinned messages and texts kept whole.")
     attempts: Count = Field(description="Samples taken from a model.")
     input_reductions: Count = Field(description="Times the summariser's input had to shrink.")

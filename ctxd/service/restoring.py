@@ -1,0 +1,117 @@
+"""Recent files for a compaction: read, compared with what the session saw of them, ready to be planned.
+
+Never a reason for a compaction to fail, nor to wait long: what cannot be read in time is not shown.
+"""
+
+from __future__ import annotations
+
+import anyio
+import msgspec
+
+from ctxd.compaction.restoration import Excerpt, Recent, Rejected
+from ctxd.core import freshness
+from ctxd.core.freshness import Likeness
+from ctxd.core.recent import Touch
+from ctxd.model.blocks import MessageView
+from ctxd.model.errors import CtxdError
+from ctxd.service.files import Reading
+from ctxd.service.session import Session, decode
+from ctxd.workspace.reader import Head
+
+READ_SECONDS = 5.0
+"""A local file system answers in a thousandth of this."""
+
+REPORTED = 20
+"""Rejected files that a report names."""
+
+
+async def recent_files(session: Session, *, partial: bool) -> Recent:
+    """The session's recent files as they are on disk now. Never raises but for cancellation.
+
+    None for a `partial` compaction: newer messages stay behind it, and a file shown before them would
+    seem older than it is.
+    """
+    options = session.environment.settings.workspace
+    created = session.state.created
+    if partial or created is None or not options.restore_files:
+        return Recent()
+    transcript = tuple(session.state.transcript)
+    reading: Reading | None = None
+    with anyio.move_on_after(READ_SECONDS):
+        reading = await anyio.to_thread.run_sync(
+            session.files.read_recent, transcript, created.workspace, options, abandon_on_cancel=True
+        )
+    if reading is None:
+        return Recent(rejected=(Rejected(created.workspace, "timeout"),))
+    excerpts = [await _excerpt(session, touch, head) for touch, head in reading.files]
+    return Recent(tuple(excerpts), reading.rejected[:REPORTED], session.session_id)
+
+
+async def _excerpt(session: Session, touch: Touch, head: Head) -> Excerpt:
+    try:
+        called, answered = await session.bodies.read([touch.called, touch.answered])
+    except CtxdError:
+        called = answered = b""
+    return await anyio.to_thread.run_sync(_compare, session, touch, head, called, answered)
+
+
+def _compare(session: Session, touch: Touch, head: Head, called: bytes, answered: bytes) -> Excerpt:
+    shown, given = _texts(session, touch, called, answered)
+    likeness: Likeness = freshness.compare(shown, head.whole)
+    sources = [(touch.answered, touch.call_id)] if likeness == "whole" else []
+    if touch.op != "read" and any(freshness.compare(text, head.whole) == "whole" for text in given):
+        likeness = "whole"
+        sources.append((touch.called, ""))
+    if touch.seen is not None:
+        sources.append((touch.seen.message_id, touch.seen.result.call_id))
+    times = _times(session, touch)
+    state: freshness.Freshness = "unchanged" if likeness == "whole" else "unknown"
+    if times is not None:
+        state = freshness.judge(
+            likeness,
+            touch.op,
+            called_at=times[0],
+            answered_at=times[1],
+            mtime=head.mtime_ns // 1_000_000,
+            ctime=head.ctime_ns // 1_000_000,
+        )
+    return Excerpt(
+        path=head.path,
+        text=head.text,
+        shown=head.shown,
+        lines=head.lines,
+        size=head.size,
+        bytes_left=head.bytes_left,
+        digest=head.digest,
+        freshness=state,
+        torn=head.torn,
+        sources=tuple(sources),
+    )
+
+
+def _texts(session: Session, touch: Touch, called: bytes, answered: bytes) -> tuple[str, list[str]]:
+    """What the result said, and the texts among the call's arguments; nothing where bodies are lost."""
+    if not called:
+        return "", []
+    results = _view(session, answered).results
+    calls = _view(session, called).calls
+    shown = next((block.text for block in results if block.call_id == touch.call_id), "")
+    arguments = next((block.arguments for block in calls if block.call_id == touch.call_id), "")
+    try:
+        given = msgspec.json.decode(arguments)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        given = None
+    texts = [value for value in given.values() if isinstance(value, str)] if isinstance(given, dict) else []
+    return shown, texts
+
+
+def _view(session: Session, raw: bytes) -> MessageView:
+    return session.dialect.view(decode(raw))
+
+
+def _times(session: Session, touch: Touch) -> tuple[int, int] | None:
+    """When call and result were recorded; None when the log cannot say."""
+    try:
+        return session.bodies.time_of(touch.called), session.bodies.time_of(touch.answered)
+    except CtxdError:
+        return None
