@@ -115,6 +115,8 @@ export interface CompactionReport {
   ledger?: SessionSummary;
   audit: Audit;
   restoredFiles: RestoredFile[];
+  /** Recently touched files that are not put back, the newest of them. */
+  rejectedFiles?: RejectedFile[];
   /** Pinned messages and texts kept whole. */
   pins: number;
   /** Samples taken from a model. */
@@ -639,6 +641,7 @@ export interface Options {
   summarizer?: SummarizerOptions;
   recall?: RecallOptions;
   cache?: CacheOptions;
+  workspace?: WorkspaceOptions;
   wire?: WireOptions;
 }
 
@@ -901,6 +904,13 @@ export interface Redacted {
   rule: string;
 }
 
+/** A recently touched file that is not put back. */
+export interface RejectedFile {
+  path: string;
+  /** An error kind (`outsideWorkspace`, `sensitive`, …), `binary`, `generated`, `empty`, `inView` or `noRoom`. */
+  reason: string;
+}
+
 /** An error object of JSON-RPC. */
 export interface ResponseError {
   code: number;
@@ -913,8 +923,14 @@ export interface ResponseError {
 export interface RestoredFile {
   path: string;
   bytes: number;
-  /** Whether it changed since the session last read it. */
+  /** Whether it is known to have changed since the session last saw it. */
   changed: boolean;
+  /** The same, with what cannot be told said. */
+  changedSince?: "changed" | "unchanged" | "unknown";
+  /** Leading lines that are shown. */
+  lines?: number;
+  /** `sha256:<hex>` of the whole file. */
+  digest?: string;
 }
 
 /** Parameters of `sampling/createMessage`: ask a model for a summary, without tools. */
@@ -1261,4 +1277,11 @@ export interface Window {
 export interface WireOptions {
   maxMessageBytes?: number;
   maxBytes?: number;
+}
+
+/** Files shown again after a compaction: the `restoreFiles` the session touched last, 0 for none. Of each at most its first `restoreLines` lines and `restoreBytes` bytes. */
+export interface WorkspaceOptions {
+  restoreFiles?: number;
+  restoreLines?: number;
+  restoreBytes?: number;
 }
