@@ -53,8 +53,8 @@ def undo(state: SessionState, event: ViewUndone) -> None:
         if entry.facts.inserted not in ("pin", "handoff") or entry.facts.id in showing
     ]
     known = {entry.facts.id for entry in entries}
-    later = state.transcript[before.transcript :]
-    entries.extend(state.entries[facts.id] for facts in later if facts.id not in known)
+    later = state.entries[before.transcript :]
+    entries.extend(entry for entry in later if entry.facts.id not in known)
     position = next(i for i, c in enumerate(state.checkpoints) if c.checkpoint_id == event.checkpoint_id)
     for gone in state.checkpoints[position:]:
         state.befores.pop(gone.checkpoint_id, None)

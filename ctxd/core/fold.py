@@ -13,10 +13,10 @@ from typing import TypeGuard, assert_never
 
 import msgspec
 
-from ctxd.core import epochs
+from ctxd.core import epochs, reported
 from ctxd.core.anchor import Anchor
 from ctxd.core.calibration import Calibration
-from ctxd.core.lookup import Lookup
+from ctxd.core.transcript import Transcript
 from ctxd.model.events import (
     BOOKKEEPING,
     AnyEvent,
@@ -39,7 +39,7 @@ from ctxd.model.events import (
     ViewElided,
     ViewUndone,
 )
-from ctxd.model.messages import CallFacts, MessageFacts, Usage
+from ctxd.model.messages import MessageFacts
 from ctxd.model.summary import SessionSummary
 
 
@@ -84,10 +84,11 @@ class Entry(msgspec.Struct, eq=False, gc=False):
         return seal.digest()
 
 
-class SessionState:
+class SessionState(Transcript):
     """Everything a session knows, folded from its events. Token totals are base tokens."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.created: SessionCreated | None = None
         self.created_at = 0
         self.updated_at = 0
@@ -101,9 +102,7 @@ class SessionState:
         self.generation = 0
         self.epoch = 0
         self.turn = 0
-        self.transcript: list[MessageFacts] = []
         self.entries: list[Entry] = []
-        self.lookup = Lookup(self.transcript)
         self.uncounted: set[str] = set()
         self.client_ids: dict[str, tuple[int, tuple[str, ...]]] = {}
         self.reported_at = 0
@@ -155,7 +154,7 @@ class SessionState:
             case TokensCounted():
                 self._count(event)
             case RequestReported():
-                self._report(event, at)
+                reported.report(self, event, at)
             case ViewElided():
                 self._elide(event.elisions)
                 self.generation += 1
@@ -196,26 +195,6 @@ class SessionState:
         return self._chain.digest()
 
     @property
-    def positions(self) -> dict[str, int]:
-        """Message id to its place in the transcript."""
-        return self.lookup.positions
-
-    @property
-    def calls(self) -> dict[str, list[tuple[str, CallFacts]]]:
-        """Call id to (message id, call) of everyone who used it, oldest first."""
-        return self.lookup.calls
-
-    @property
-    def results(self) -> dict[str, list[str]]:
-        """Call id to the messages that answer it, oldest first."""
-        return self.lookup.results
-
-    @property
-    def digests(self) -> dict[str, tuple[str, str]]:
-        """Digest of a result's stored form to the newest (message id, call id) that has it."""
-        return self.lookup.digests
-
-    @property
     def places(self) -> dict[str, int]:
         """Message id to its place in the view."""
         start, stop = self._placed, len(self.view)
@@ -225,28 +204,10 @@ class SessionState:
             self._placed = stop
         return self._places
 
-    def find(self, message_id: str) -> MessageFacts | None:
-        """Facts of a message of the transcript."""
-        position = self.positions.get(message_id)
-        return None if position is None else self.transcript[position]
-
     def turn_of(self, message_id: str) -> int:
         """The turn a message came in, by number from 1; the current one for a message unknown here."""
         position = self.positions.get(message_id)
         return self.turn if position is None else self.entries[position].turn
-
-    def call_of(self, call_id: str, message_id: str | None = None) -> CallFacts | None:
-        """The call a result answers: the newest owner of the id that was made before the message."""
-        owners = self.calls.get(call_id)
-        if not owners:
-            return None
-        if message_id is not None and message_id in self.positions:
-            limit = self.positions[message_id]
-            for owner, call in reversed(owners):
-                if self.positions[owner] < limit:
-                    return call
-            return None
-        return owners[-1][1]
 
     def _create(self, event: SessionCreated, at: int) -> None:
         self.created = event
@@ -279,12 +240,12 @@ class SessionState:
         if event.usage is not None:
             after = self.load
             response = Load(view=after.view - before.view, media=after.media - before.media)
-            anchor = self._anchor(event.usage, before, response, predicted=0)
+            anchor = reported.set_anchor(self, event.usage, before, response, predicted=0)
             anchor.said = range(first, len(self.transcript)) if self.uncounted else range(0)
             self.last_call_at = at
             self.provider_calls += 1
         elif entries and self.anchor is not None and self.anchor.awaiting:
-            self._answer(self.anchor, entries[0])
+            reported.take_answer(self, self.anchor, entries[0])
 
     def _append_all(self, run: Sequence[MessagesAppended], newest: int) -> None:
         """As `_append` of plain ones in turn. `newest` is the latest of their times."""
@@ -293,7 +254,7 @@ class SessionState:
         entries = self._extend([facts for event in run for facts in event.messages])
         self._chain.update(_digests(entries))
         if entries and self.anchor is not None and self.anchor.awaiting:
-            self._answer(self.anchor, entries[0])
+            reported.take_answer(self, self.anchor, entries[0])
         self.revision += len(run)
         self.updated_at = max(self.updated_at, newest)
 
@@ -336,64 +297,6 @@ class SessionState:
                 if self.anchor is not None:
                     paid = self.anchor.recount(position, max(0, tokens))
                     self.unseen = max(0.0, self.unseen - self.ratio * paid)
-
-    def _report(self, event: RequestReported, at: int) -> None:
-        if event.outcome == "ok":
-            self.last_call_at = at
-            self.provider_calls += 1
-            self.recovering = False
-            self.model_changed = False
-        elif event.recovers:
-            self.recovering = True
-        self.reported_at = self.revision + 1
-        self.reported[event.request_id] = (self.revision + 1, event)
-        if event.usage is None or event.load is None or event.outcome != "ok":
-            if event.outcome == "ok":
-                self.anchor = None
-            return
-        anchor = self._anchor(event.usage, event.load, event.response or Load(), predicted=event.predicted)
-        if not event.message_ids:
-            self._seek_answer(anchor)
-
-    def _seek_answer(self, anchor: Anchor) -> None:
-        """The answer of a report without messages was appended before it, or is still to come."""
-        surplus = self.view_tokens - anchor.view
-        if surplus <= 0:
-            anchor.awaiting = True
-            return
-        place = len(self.view)
-        while place > 0 and surplus > 0:
-            place -= 1
-            surplus -= self.view[place].tokens
-        if surplus:
-            self.anchor = None
-        else:
-            self._answer(anchor, self.view[place])
-
-    def _answer(self, anchor: Anchor, entry: Entry) -> None:
-        """The first message behind a reported request is its answer, or nothing is known of it (E §2.4)."""
-        if entry.facts.role == "assistant":
-            anchor.take_answer(entry.tokens, entry.media)
-        else:
-            self.anchor = None
-
-    def _anchor(self, usage: Usage, load: Load, response: Load, *, predicted: int) -> Anchor:
-        previous = self.anchor
-        if previous is not None and previous.model == self.model.id and not self.uncounted:
-            floor = max(
-                previous.usage.completion, round(self.ratio * previous.response) + previous.response_media
-            )
-            counted = load.view - previous.view - previous.response + max(0, load.fixed - previous.fixed)
-            media = load.media - previous.media - previous.response_media
-            self.calibration = self.calibration.learn(
-                counted=counted,
-                reported=usage.prompt - previous.usage.prompt - floor - media,
-                predicted=predicted,
-                prompt=usage.prompt,
-            )
-        self.unseen = max(0.0, usage.prompt - self.ratio * (load.fixed + load.view) - load.media)
-        self.anchor = Anchor(usage, load, response, self.model.id, self.generation)
-        return self.anchor
 
     def _elide(self, elisions: tuple[Elision, ...]) -> None:
         self._shorten(elisions)
@@ -471,6 +374,6 @@ def _is_plain(event: AnyEvent) -> TypeGuard[MessagesAppended]:
 
 def _digests(entries: Sequence[Entry]) -> bytes:
     """The entries' digests, joined."""
-    if any([entry.elided for entry in entries]):
+    if any(entry.elided for entry in entries):
         return b"".join([entry.digest() for entry in entries])
     return bytes.fromhex("".join([entry.facts.digest for entry in entries]))

@@ -309,6 +309,18 @@ def test_folding_a_prefix_and_then_the_rest_is_folding_all(session: Session, dat
 
 
 @settings(max_examples=150, deadline=None)
+@given(session=histories(), data=st.data())
+def test_folding_many_events_at_once_is_folding_them_one_by_one(
+    session: Session, data: st.DataObject
+) -> None:
+    cut = data.draw(st.integers(0, len(session.events)))
+    state = SessionState()
+    state.apply_all(session.events[:cut])
+    state.apply_all(session.events[cut:])
+    assert snapshot(state) == snapshot(fold(session.events))
+
+
+@settings(max_examples=150, deadline=None)
 @given(session=histories())
 def test_totals_kept_up_are_totals_summed_anew(session: Session) -> None:
     state: SessionState = session.state

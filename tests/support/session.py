@@ -307,7 +307,8 @@ def fold(events: Sequence[tuple[AnyEvent, int]], state: SessionState | None = No
 def snapshot(state: SessionState) -> dict[str, Any]:
     """Everything a state holds, as values that compare."""
     held = {name: value for name, value in vars(state).items() if not name.startswith("_")}
-    return {**_plain(held), "digest": state.view_digest()}
+    found = {name: getattr(state, name) for name in ("positions", "places", "calls", "results", "digests")}
+    return {**_plain(held), **_plain(found), "digest": state.view_digest()}
 
 
 def _plain(value: Any) -> Any:

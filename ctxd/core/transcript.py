@@ -1,0 +1,85 @@
+"""The messages of a session, and where things are in them, by their ids.
+
+What is found by id is built when first asked for, over what is new since: opening a session asks for
+none of it. Safe to ask from a worker thread while nothing is applied.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+
+from ctxd.model.messages import CallFacts, MessageFacts
+
+
+class Transcript:
+    """Messages in order; `transcript` only grows at its end, facts in it may be filled in."""
+
+    def __init__(self) -> None:
+        self.transcript: list[MessageFacts] = []
+        self._lock = Lock()
+        self._positions: dict[str, int] = {}
+        self._calls: dict[str, list[tuple[str, CallFacts]]] = {}
+        self._results: dict[str, list[str]] = {}
+        self._digests: dict[str, tuple[str, str]] = {}
+        self._positioned = 0
+        self._read = 0
+
+    @property
+    def positions(self) -> dict[str, int]:
+        """Message id to its place in the transcript."""
+        if self._positioned < len(self.transcript):
+            with self._lock:
+                start, stop = self._positioned, len(self.transcript)
+                fresh = [facts.id for facts in self.transcript[start:stop]]
+                self._positions.update(zip(fresh, range(start, stop)))
+                self._positioned = stop
+        return self._positions
+
+    @property
+    def calls(self) -> dict[str, list[tuple[str, CallFacts]]]:
+        """Call id to (message id, call) of everyone who used it, oldest first."""
+        self._read_on()
+        return self._calls
+
+    @property
+    def results(self) -> dict[str, list[str]]:
+        """Call id to the messages that answer it, oldest first."""
+        self._read_on()
+        return self._results
+
+    @property
+    def digests(self) -> dict[str, tuple[str, str]]:
+        """Digest of a result's stored form to the newest (message id, call id) that has it."""
+        self._read_on()
+        return self._digests
+
+    def find(self, message_id: str) -> MessageFacts | None:
+        """Facts of a message."""
+        position = self.positions.get(message_id)
+        return None if position is None else self.transcript[position]
+
+    def call_of(self, call_id: str, message_id: str | None = None) -> CallFacts | None:
+        """The call a result answers: the newest owner of the id that was made before the message."""
+        owners = self.calls.get(call_id)
+        if not owners:
+            return None
+        if message_id is not None and message_id in self.positions:
+            limit = self.positions[message_id]
+            for owner, call in reversed(owners):
+                if self.positions[owner] < limit:
+                    return call
+            return None
+        return owners[-1][1]
+
+    def _read_on(self) -> None:
+        if self._read == len(self.transcript):
+            return
+        with self._lock:
+            start, stop = self._read, len(self.transcript)
+            for facts in self.transcript[start:stop]:
+                for call in facts.calls:
+                    self._calls.setdefault(call.call_id, []).append((facts.id, call))
+                for result in facts.results:
+                    self._results.setdefault(result.call_id, []).append(facts.id)
+                    self._digests[result.digest] = (facts.id, result.call_id)
+            self._read = stop
