@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
 import msgspec
@@ -63,7 +64,7 @@ def audit(
     ]
     paths = {call.path for entry in before for call in entry.facts.calls if call.path}
     still = {c.path for entry in before if entry.facts.id in kept for c in entry.facts.calls if c.path}
-    named = {path for path in paths if path in still or path in shown}
+    named = {path for path in paths if path in still or _names(shown, path)}
     held = {c.path for entry in before if entry.facts.id in stored for c in entry.facts.calls if c.path}
     return Audit(
         constraints=Kept(len(quotes), sum(1 for q in quotes if _stands(q.text, shown))),
@@ -71,6 +72,11 @@ def audit(
         tool_outputs=Outputs(len(evicted), sum(1 for message_id, _ in evicted if message_id in stored)),
         files_mentioned=Files(len(paths), len(named), len(held)),
     )
+
+
+def _names(shown: str, path: str) -> bool:
+    """True when the path stands in a text by itself and not inside a longer one."""
+    return re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w/-])", shown) is not None
 
 
 def _stands(text: str, shown: str) -> bool:
