@@ -1,4 +1,8 @@
-"""`recall/search`: finding a tool output by words, over everything a session ever stored."""
+"""`recall/search`: finding a tool output by words, over everything a session ever stored.
+
+The index names passages that have the words; their texts then say where the words stand closest
+together, which decides the order, the page and the snippet.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +11,31 @@ from collections.abc import Sequence
 import anyio
 import msgspec
 
-from ctxd.core.terms import query_terms, terms
-from ctxd.model.blocks import MessageView, ToolCall
+from ctxd.core.closeness import Spot, closest, weigh_terms
+from ctxd.core.terms import also, positions, query_terms
+from ctxd.model.blocks import ToolCall
 from ctxd.model.messages import MessageFacts, Native
 from ctxd.service.recall import paginate
 from ctxd.service.session import Session
-from ctxd.store.output_index import Match, OutputIndex, Passage
+from ctxd.store.output_index import Indexed, Mark, Match, Matches, Passage
 
 PASSAGE_BYTES = 1_600
-OVERLAP_BYTES = 300
+OVERLAP_BYTES = 400
 """Outputs are indexed as overlapping passages, so that words near each other are found together."""
 
 SNIPPET_CHARS = 400
-CANDIDATES = 60
+CANDIDATES = 40
+"""Passages whose text is looked at."""
+
+ABOUT_CHARS = 2_000
+"""Characters of a call's arguments that are indexed with each passage of what it printed."""
+
 FILL = 256
 """Messages read at a time while the index is filled."""
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """An output that matches. `page` is the recall page its best passage begins on."""
+    """An output that matches. `page` is the recall page on which the words stand closest together."""
 
     tool_call_id: str
     digest: str
@@ -35,33 +45,61 @@ class Hit(msgspec.Struct, frozen=True):
     occurrence: int | None = None
 
 
+class Found(msgspec.Struct, frozen=True):
+    """The best passage of an output, the output's stored form, and the best stretch of the passage."""
+
+    passage: Passage
+    data: bytes
+    text: str
+    spot: Spot
+    score: float
+
+
 async def search(session: Session, query: str, *, tool: str | None, limit: int) -> list[Hit]:
     """The best outputs for a query, best first, each once.
 
     Words of the query are looked for in what the calls were about (tool, arguments) and in what
     they printed. Raises the store's errors.
     """
+    asked = query_terms(query)
     async with session.search_lock:
-        index = session.output_index
-        await _fill(session, index)
-        asked = query_terms(query)
-        found = await anyio.to_thread.run_sync(
-            lambda: index.search(asked, tool=tool, limit=max(CANDIDATES, limit * 6))
-        )
-        return await _hits(session, found, asked, limit)
+        while True:
+            position = await _fill(session)
+            matches = await anyio.to_thread.run_sync(
+                lambda: session.output_index.search(asked, tool=tool, limit=max(CANDIDATES, limit * 3))
+            )
+            if matches.mark.position >= position:
+                break
+    ids = list(dict.fromkeys(match.passage.message_id for match in matches.best))
+    natives = dict(zip(ids, await session.natives(ids), strict=True))
+    page_bytes = session.environment.settings.recall.page_bytes
+    ranked = await anyio.to_thread.run_sync(_rank, session, query, matches, natives)
+    return [_hit(session, found, page_bytes) for found in ranked[:limit]]
 
 
-async def _fill(session: Session, index: OutputIndex) -> None:
-    """Index what was stored since the last search."""
-    state = session.state
-    position = await anyio.to_thread.run_sync(index.position)
+async def _fill(session: Session) -> int:
+    """Index what was stored since the last search; how many messages are taken in now."""
+    state, index = session.state, session.output_index
+    mark = await anyio.to_thread.run_sync(index.mark)
+    if not _is_of(mark, state.transcript):
+        await anyio.to_thread.run_sync(index.begin_anew)
+        mark = Mark()
+    position = mark.position
     while position < len(state.transcript):
         facts = state.transcript[position : position + FILL]
         wanted = [f for f in facts if f.results]
         natives = await session.natives([f.id for f in wanted])
         calls = await _arguments(session, wanted)
         position += len(facts)
-        await anyio.to_thread.run_sync(_index, session, index, wanted, natives, calls, position)
+        await anyio.to_thread.run_sync(_index, session, wanted, natives, calls, Mark(position, facts[-1].id))
+    return position
+
+
+def _is_of(mark: Mark, transcript: Sequence[MessageFacts]) -> bool:
+    """Whether an index filled up to a mark was filled from this transcript."""
+    if mark.position == 0:
+        return True
+    return mark.position <= len(transcript) and transcript[mark.position - 1].id == mark.message_id
 
 
 async def _arguments(session: Session, wanted: Sequence[MessageFacts]) -> dict[tuple[str, str], ToolCall]:
@@ -83,23 +121,22 @@ async def _arguments(session: Session, wanted: Sequence[MessageFacts]) -> dict[t
 
 def _index(
     session: Session,
-    index: OutputIndex,
     wanted: Sequence[MessageFacts],
     natives: Sequence[Native],
     calls: dict[tuple[str, str], ToolCall],
-    position: int,
+    mark: Mark,
 ) -> None:
-    rows: list[tuple[Passage, list[str], list[str]]] = []
+    rows: list[Indexed] = []
     for facts, native in zip(wanted, natives, strict=True):
-        view: MessageView = session.dialect.view(native.value)
-        for block in view.results:
+        for block in session.dialect.view(native.value).results:
             call = calls.get((facts.id, block.call_id))
-            about = terms(f"{call.name} {call.arguments}")[:400] if call else []
-            data = block.text.encode("utf-8", "replace")
-            for start, part in passages(data):
+            about = f"{call.name} {call.arguments[:ABOUT_CHARS]}" if call else ""
+            about = " ".join([about, *also(about)])
+            for start, part in passages(_stored(block.text)):
                 passage = Passage(facts.id, block.call_id, call.name if call else "", start, len(part))
-                rows.append((passage, about, terms(part.decode("utf-8", "ignore"))))
-    index.add(rows, position)
+                text = part.decode("utf-8", "ignore")
+                rows.append(Indexed(passage, about, " ".join([text, *also(text)])))
+    session.output_index.add(rows, mark)
 
 
 def passages(data: bytes) -> list[tuple[int, bytes]]:
@@ -115,55 +152,58 @@ def passages(data: bytes) -> list[tuple[int, bytes]]:
         start += PASSAGE_BYTES - OVERLAP_BYTES
 
 
-async def _hits(session: Session, found: Sequence[Match], asked: Sequence[str], limit: int) -> list[Hit]:
-    """Each output once, with the page and the words around its best passage."""
-    state = session.state
-    best: dict[tuple[str, str], Match] = {}
-    for match in found:
-        best.setdefault((match.passage.message_id, match.passage.call_id), match)
-    chosen = list(best.values())[:limit]
-    natives = await session.natives([match.passage.message_id for match in chosen])
-    hits: list[Hit] = []
-    for match, native in zip(chosen, natives, strict=True):
+def _rank(session: Session, query: str, matches: Matches, natives: dict[str, Native]) -> list[Found]:
+    """Each output once, by its best passage: how well the index likes it and how close the words stand."""
+    weights = weigh_terms(matches.rarity)
+    asked = [term for term, _ in positions(query)]
+    best: dict[tuple[str, str], Found] = {}
+    forms: dict[tuple[str, str], bytes] = {}
+    for match in matches.best:
         passage = match.passage
-        view = session.dialect.view(native.value)
-        text = next(block.text for block in view.results if block.call_id == passage.call_id)
-        data = text.encode("utf-8", "replace")
-        starts = paginate(data, session.environment.settings.recall.page_bytes)
-        page = max(i for i, start in enumerate(starts) if start <= passage.start)
-        facts = state.transcript[state.positions[passage.message_id]]
-        owners = state.results[passage.call_id]
-        part = data[passage.start : passage.start + passage.length].decode("utf-8", "ignore")
-        hits.append(
-            Hit(
-                tool_call_id=passage.call_id,
-                digest=next(r.digest for r in facts.results if r.call_id == passage.call_id),
-                page=page,
-                snippet=snippet(part, asked),
-                score=round(match.score, 4),
-                occurrence=owners.index(passage.message_id) if len(owners) > 1 else None,
-            )
-        )
-    return hits
+        key = passage.message_id, passage.call_id
+        if key not in forms:
+            results = session.dialect.view(natives[passage.message_id].value).results
+            forms[key] = _stored(next(block.text for block in results if block.call_id == passage.call_id))
+        found = _look(match, forms[key], asked, weights)
+        if key not in best or found.score > best[key].score:
+            best[key] = found
+    return sorted(best.values(), key=lambda found: -found.score)
 
 
-def snippet(text: str, asked: Sequence[str]) -> str:
-    """The part of a passage with most of the terms, at most SNIPPET_CHARS characters."""
-    if len(text) <= SNIPPET_CHARS:
-        return text.strip()
-    wanted = set(asked)
-    lines = text.split("\n")
-    scores = [len(wanted.intersection(terms(line))) for line in lines]
-    center = max(range(len(lines)), key=lambda i: (scores[i], -i))
-    first = last = center
-    size = len(lines[center])
-    while size < SNIPPET_CHARS and (first > 0 or last < len(lines) - 1):
-        before = scores[first - 1] if first > 0 else -1
-        after = scores[last + 1] if last < len(lines) - 1 else -1
-        if before > after:
-            first -= 1
-            size += len(lines[first]) + 1
-        else:
-            last += 1
-            size += len(lines[last]) + 1
-    return "\n".join(lines[first : last + 1]).strip()[:SNIPPET_CHARS]
+def _look(match: Match, data: bytes, asked: Sequence[str], weights: dict[str, float]) -> Found:
+    passage = match.passage
+    text = data[passage.start : passage.start + passage.length].decode("utf-8", "ignore")
+    spot = closest(text, asked, weights, SNIPPET_CHARS)
+    # What only its call's arguments match comes behind what says something itself.
+    score = match.score + spot.score if spot.score else match.score / 2
+    return Found(passage, data, text, spot, score)
+
+
+def _stored(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _hit(session: Session, found: Found, page_bytes: int) -> Hit:
+    state = session.state
+    passage = found.passage
+    middle = passage.start + len(found.text[: found.spot.center].encode("utf-8", "surrogatepass"))
+    starts = paginate(found.data, page_bytes)
+    facts = state.transcript[state.positions[passage.message_id]]
+    owners = state.results[passage.call_id]
+    return Hit(
+        tool_call_id=passage.call_id,
+        digest=next(r.digest for r in facts.results if r.call_id == passage.call_id),
+        page=max(i for i, start in enumerate(starts) if start <= middle),
+        snippet=snippet(found.text, found.spot.center),
+        score=round(found.score, 4),
+        occurrence=owners.index(passage.message_id) if len(owners) > 1 else None,
+    )
+
+
+def snippet(text: str, center: int) -> str:
+    """About SNIPPET_CHARS characters around a place in a text, from a line's beginning where one is near."""
+    start = max(0, min(center - SNIPPET_CHARS // 2, len(text) - SNIPPET_CHARS))
+    line = text.find("\n", start, start + SNIPPET_CHARS // 8)
+    if start and line >= 0:
+        start = line + 1
+    return text[start : start + SNIPPET_CHARS].strip()

@@ -1,31 +1,31 @@
 """A full-text index of one session's tool outputs; never the truth, always rebuildable.
 
-SQLite FTS5 without the texts. Rows are passages; what a passage is, and its words, are the
-caller's. On any doubt the file is deleted and the index begins anew. Blocking; one caller at a time.
+SQLite FTS5 without the texts. Rows are passages; what a passage is, and which terms it has beside its
+own words, are the caller's. On any doubt the file is begun anew, and `mark()` is the beginning again.
+Blocking; safe from any thread.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 
-from ctxd.store.files import FILE_MODE, FOLDER_MODE, storage_errors
+from ctxd.store.rebuildable import Rebuildable
 
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2
 _ABOUT_WEIGHT = 1.5
 """A match in what the call was about, against one in what it printed."""
 
 _SCHEMA = """
 create table passage (id integer primary key, message text, call text, tool text, start int, length int);
 create virtual table words using fts5
-    (about, body, content='', tokenize="unicode61 remove_diacritics 0");
-create table mark (position int);
-insert into mark values (0);
-pragma user_version = 1;
+    (about, body, content='', tokenize='unicode61 remove_diacritics 0');
+create virtual table vocabulary using fts5vocab ('words', 'row');
+create table mark (position int, message text);
+insert into mark values (0, '')
 """
 
 
@@ -39,6 +39,21 @@ class Passage(msgspec.Struct, frozen=True):
     length: int
 
 
+class Indexed(msgspec.Struct, frozen=True):
+    """A passage to add: words of what its call was about, and of its text."""
+
+    passage: Passage
+    about: str
+    body: str
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """How far the caller has filled the index: messages taken in, and the id of the last one."""
+
+    position: int = 0
+    message_id: str = ""
+
+
 class Match(msgspec.Struct, frozen=True):
     """A passage that matches; a higher score is better."""
 
@@ -46,97 +61,80 @@ class Match(msgspec.Struct, frozen=True):
     score: float
 
 
+class Matches(msgspec.Struct, frozen=True):
+    """`best` passages first, ties newest first.
+
+    `rarity` of a term is how many passages there are for each one that has it.
+    """
+
+    best: tuple[Match, ...]
+    rarity: dict[str, float]
+    mark: Mark
+
+
 class OutputIndex:
     """The index at a path, made if missing; None keeps it in memory. Raises StorageFull or StorageFailed."""
 
     def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._db: sqlite3.Connection | None = None
+        self._file = Rebuildable(path, schema=_SCHEMA, version=_SCHEMA_VERSION, what="output index")
 
-    def position(self) -> int:
-        """How far the caller has filled it: the number given with the last `add`, 0 at the beginning."""
-        with storage_errors("read the output index"):
-            row = self._connect().execute("select position from mark").fetchone()
-            return int(row[0])
+    def mark(self) -> Mark:
+        """The mark given with the last `add`."""
+        return self._file.run(_mark)
 
-    def add(self, passages: Iterable[tuple[Passage, Sequence[str], Sequence[str]]], position: int) -> None:
-        """Add passages with the terms of what they are about and of their text, and move the position."""
-        with storage_errors("fill the output index"):
-            db = self._connect()
-            with db:
-                db.execute("begin")
-                for passage, about, body in passages:
-                    values = (
-                        passage.message_id,
-                        passage.call_id,
-                        passage.tool,
-                        passage.start,
-                        passage.length,
-                    )
-                    cursor = db.execute(
-                        "insert into passage (message, call, tool, start, length) values (?, ?, ?, ?, ?)",
-                        values,
-                    )
-                    db.execute(
-                        "insert into words (rowid, about, body) values (?, ?, ?)",
-                        (cursor.lastrowid, " ".join(about), " ".join(body)),
-                    )
-                db.execute("update mark set position = ?", (position,))
+    def add(self, passages: Iterable[Indexed], mark: Mark) -> None:
+        """Add passages and move the mark, together."""
+        rows = list(passages)
 
-    def search(self, terms: Sequence[str], *, tool: str | None, limit: int) -> list[Match]:
-        """Passages with any of the terms, best first; ties newest first."""
-        if not terms:
-            return []
+        def insert(db: sqlite3.Connection) -> None:
+            first = int(db.execute("select coalesce(max(id), 0) + 1 from passage").fetchone()[0])
+            numbered = list(enumerate(rows, first))
+            db.executemany(
+                "insert into passage values (?, ?, ?, ?, ?, ?)",
+                [(number, *msgspec.structs.astuple(row.passage)) for number, row in numbered],
+            )
+            db.executemany(
+                "insert into words (rowid, about, body) values (?, ?, ?)",
+                [(number, row.about, row.body) for number, row in numbered],
+            )
+            db.execute("update mark set position = ?, message = ?", (mark.position, mark.message_id))
+
+        self._file.run(insert)
+
+    def search(self, terms: Sequence[str], *, tool: str | None, limit: int) -> Matches:
+        """Passages with any of the lower-cased terms."""
         asked = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
-        query = (
-            "select p.message, p.call, p.tool, p.start, p.length, -bm25(words, ?, 1.0) as score"
-            " from words join passage p on p.id = words.rowid where words match ?"
-            " and (? is null or p.tool = ?) order by score desc, p.id desc limit ?"
-        )
-        with storage_errors("search the output index"):
-            rows = self._connect().execute(query, (_ABOUT_WEIGHT, asked, tool, tool, limit)).fetchall()
-        return [Match(Passage(*row[:5]), float(row[5])) for row in rows]
+
+        def find(db: sqlite3.Connection) -> Matches:
+            if not terms:
+                return Matches((), {}, _mark(db))
+            found = db.execute(_SEARCH, (_ABOUT_WEIGHT, asked, tool, tool, limit)).fetchall()
+            total = max(1, db.execute("select count(*) from passage").fetchone()[0])
+            rarity = {}
+            for term in terms:
+                row = db.execute("select doc from vocabulary where term = ?", (term,)).fetchone()
+                rarity[term] = total / row[0] if row else float(total)
+            best = tuple(Match(Passage(*row[:5]), float(row[5])) for row in found)
+            return Matches(best, rarity, _mark(db))
+
+        return self._file.run(find)
+
+    def begin_anew(self) -> None:
+        """Forget everything."""
+        self._file.begin_anew()
 
     def close(self) -> None:
         """Close the file; a later call opens it again."""
-        if self._db is not None:
-            self._db.close()
-            self._db = None
-
-    def _connect(self) -> sqlite3.Connection:
-        if self._db is None:
-            if self._path is None:
-                self._db = _prepare(
-                    sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-                )
-                return self._db
-            self._path.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
-            try:
-                self._db = _open(self._path)
-            except sqlite3.DatabaseError:
-                for suffix in ("", "-journal", "-wal", "-shm"):
-                    self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-                self._db = _open(self._path)
-        return self._db
+        self._file.close()
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)
-    os.close(fd)
-    return _prepare(sqlite3.connect(path, isolation_level=None, check_same_thread=False))
+_SEARCH = """
+select p.message, p.call, p.tool, p.start, p.length, -bm25(words, ?, 1.0) as score
+from words join passage p on p.id = words.rowid
+where words match ? and (? is null or p.tool = ?)
+order by score desc, p.id desc limit ?
+"""
 
 
-def _prepare(db: sqlite3.Connection) -> sqlite3.Connection:
-    try:
-        # It can be rebuilt: nothing is gained by syncing it.
-        db.execute("pragma journal_mode = memory")
-        db.execute("pragma synchronous = off")
-        version = db.execute("pragma user_version").fetchone()[0]
-        if version == 0:
-            db.executescript(_SCHEMA)
-        elif version != _SCHEMA_VERSION:
-            raise sqlite3.DatabaseError("another schema")
-    except BaseException:
-        db.close()
-        raise
-    return db
+def _mark(db: sqlite3.Connection) -> Mark:
+    return Mark(*db.execute("select position, message from mark").fetchone())

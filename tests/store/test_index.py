@@ -105,7 +105,7 @@ def test_an_index_that_another_process_began_anew_is_followed(path: Path, index:
 def test_a_busy_index_is_not_deleted(
     path: Path, index: SessionIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ctxd.store.index._BUSY_SECONDS", 0.0)
+    monkeypatch.setattr("ctxd.store.rebuildable._BUSY_SECONDS", 0.0)
     index.rebuild([row("a")])
     index.close()
     blocker = sqlite3.connect(path, isolation_level=None)
