@@ -43,17 +43,16 @@ class Bodies:
     def __init__(self, log: SessionLog, ledger: Ledger) -> None:
         self._log = log
         self._ledger = ledger
+        self._records: list[tuple[Location, Sequence[MessageFacts]]] = []
+        self._owners: dict[str, int] = {}
+        self._owned = 0
         self._index: dict[str, Body] = {}
         self._cache: OrderedDict[str, bytes] = OrderedDict()
         self._cached = 0
 
     def learn(self, location: Location, messages: Sequence[MessageFacts]) -> None:
         """Take in where a durable record keeps its messages: a JSON array in `messages`' order."""
-        start = 1
-        for facts in messages:
-            length = 1 if facts.blob else facts.bytes
-            self._index[facts.id] = Body(location, start, length, facts.digest, facts.blob)
-            start += length + 1
+        self._records.append((location, messages))
 
     def remember(self, message_id: str, raw: bytes) -> None:
         """Keep bytes that were just written."""
@@ -93,8 +92,24 @@ class Bodies:
     def _body(self, message_id: str) -> Body:
         body = self._index.get(message_id)
         if body is None:
-            raise NotFound("no such message", hint="session/history lists message ids")
+            self._open(message_id)
+            body = self._index[message_id]
         return body
+
+    def _open(self, message_id: str) -> None:
+        """Note where all messages of the record lie that holds this one. Raises NotFound."""
+        for number in range(self._owned, len(self._records)):
+            self._owners.update((facts.id, number) for facts in self._records[number][1])
+        self._owned = len(self._records)
+        owner = self._owners.get(message_id)
+        if owner is None:
+            raise NotFound("no such message", hint="session/history lists message ids")
+        location, messages = self._records[owner]
+        start = 1
+        for facts in messages:
+            length = 1 if facts.blob else facts.bytes
+            self._index[facts.id] = Body(location, start, length, facts.digest, facts.blob)
+            start += length + 1
 
     def _fetch(self, ids: Sequence[str]) -> list[bytes]:
         return [self._load(self._body(message_id)) for message_id in ids]

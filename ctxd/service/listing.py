@@ -13,9 +13,9 @@ import msgspec
 
 from ctxd.core.budget import WindowSource
 from ctxd.core.fold import SessionState
-from ctxd.model import events
 from ctxd.model.errors import CtxdError, StoreError
 from ctxd.model.events import Model
+from ctxd.service.reading import read_events
 from ctxd.service.session import Session
 from ctxd.store.event_log import open_log
 from ctxd.store.index import SessionIndex, SessionRow
@@ -85,6 +85,10 @@ class Listing:
             )
         )
 
+    def forget(self, session_id: str, workspace: str) -> None:
+        """A session was deleted."""
+        self._index.remove(session_id, workspace)
+
     def rows(self) -> list[Row]:
         """Every session that has a log; those that are not in the index as they stand are read once."""
         known = {(workspace_name(row.workspace), row.session_id): row for row in self._indexed()}
@@ -118,19 +122,12 @@ class Listing:
             log = open_log(layout, session_id, writer=self._writer, mode="read")
         except CtxdError:
             return None
-        try:
-            state = SessionState()
-            for record in log.records:
-                if record.type in events.TYPES:
-                    source = record.facts if record.type in events.BODIES else log.read(record.location)
-                    event = events.decode(record.type, source)
-                    if event is not None:
-                        state.apply(event, record.at)
-            return _row(session_id, state, log.health.bytes) if state.created else None
-        except (CtxdError, msgspec.MsgspecError):
-            return None
-        finally:
-            log.close()
+        state = SessionState()
+        unreadable: list[int] = []
+        for found in read_events(log.records, unreadable):
+            state.apply_all((event, record.at) for record, event in found)
+        log.close()
+        return _row(session_id, state, log.health.bytes) if state.created and not unreadable else None
 
 
 def _size_of(layout: Layout, session_id: str) -> int:

@@ -7,19 +7,23 @@ from pathlib import Path
 import anyio
 import msgspec
 
+from ctxd.core.fold import SessionState
 from ctxd.dialects import registry as dialects
 from ctxd.model import events
-from ctxd.model.errors import CtxdError, InvalidParams, SessionLocked, SessionNotFound
+from ctxd.model.errors import CtxdError, InvalidParams, NotFound, SessionLocked, SessionNotFound
 from ctxd.model.settings import Settings
-from ctxd.service import opening
+from ctxd.service import forking, opening
 from ctxd.service.counting import Counting
 from ctxd.service.environment import Environment
+from ctxd.service.forking import is_unfinished_fork
 from ctxd.service.host import Host
 from ctxd.service.listing import Listing, Row, row_of
 from ctxd.service.opening import Fixed, Mode
 from ctxd.service.recall import Shelf
 from ctxd.service.session import Session, Written
+from ctxd.store.deletion import delete_session
 from ctxd.store.event_log import SessionLog, open_log
+from ctxd.store.exports import write_export
 from ctxd.store.layout import Layout, check_session_id, open_layout, state_root, workspace_name
 from ctxd.store.ledger import Ledger
 from ctxd.store.writer import Writer
@@ -69,6 +73,22 @@ class Registry:
             )
         return session
 
+    def chosen(self, session_id: str | None, workspace: str | None) -> list[Session]:
+        """One session, or all that are open in a workspace. Raises SessionNotFound."""
+        if session_id is not None:
+            return [self.get(session_id)]
+        name = workspace_name(opening.workspace_path(workspace or ""))
+        return [
+            s for s in self.sessions if s.state.created and workspace_name(s.state.created.workspace) == name
+        ]
+
+    async def keep_export(self, session: Session, form: str, content: str) -> str:
+        """Write an export to a new file of the state folder; its path."""
+        path = session.state.created.workspace if session.state.created else ""
+        layout = await self._layout(path)
+        name = f"{session.session_id}.{session.state.revision}.{form}"
+        return await anyio.to_thread.run_sync(write_export, layout, name, content)
+
     async def open(
         self,
         workspace: str,
@@ -117,6 +137,53 @@ class Registry:
             await self._index(session)
             del self._sessions[session_id]
             await anyio.to_thread.run_sync(session.close)
+
+    async def delete_session(self, session_id: str) -> None:
+        """Close a session, then delete it for good. Raises SessionNotFound, SessionLocked, ReadOnly."""
+        session = self.get(session_id)
+        path = session.state.created.workspace if session.state.created else ""
+        layout = await self._layout(path)
+        if not session.writable:
+            raise session.log.refusal()
+        await self.close_session(session_id)
+        await anyio.to_thread.run_sync(delete_session, layout, session_id, self.client)
+        await anyio.to_thread.run_sync(self._listing.forget, session_id, path)
+
+    async def fork(self, session_id: str, at: str | None) -> Session:
+        """A new session of the same workspace with the past of another, up to and with message `at`.
+
+        Raises SessionNotFound, NotFound for an unknown or rewound `at`, and the store's errors; then
+        nothing of the fork can be opened.
+        """
+        source = self.get(session_id)
+        path = source.state.created.workspace if source.state.created else ""
+        layout = await self._layout(path)
+        if at is not None and at in source.state.gone:
+            raise NotFound("no such message in this conversation", hint="session/history lists message ids")
+        name = self.environment.new_id("s")
+        async with source.lane:
+            made = await anyio.to_thread.run_sync(self._copy, layout, session_id, name, at)
+        log = await anyio.to_thread.run_sync(self._open_log, layout, name, False, True)
+        try:
+            for batch in forking.drafts(made, self.environment.new_id("f"), at):
+                await log.append(batch)
+        finally:
+            await anyio.to_thread.run_sync(log.close)
+        return await self.open(
+            opening.workspace_uri(path),
+            session_id=name,
+            mode="resume",
+            read_only=False,
+            dialect=None,
+            fixed=Fixed(),
+        )
+
+    def _copy(self, layout: Layout, session_id: str, name: str, at: str | None) -> list[forking.Copy]:
+        log = open_log(layout, session_id, writer=self._writer, client=self.client, mode="read")
+        try:
+            return forking.copies(log, name, at, SessionState())
+        finally:
+            log.close()
 
     async def rows(self, workspace: str | None) -> list[Row]:
         """Every session known, open or not, the most recently updated first."""
@@ -189,6 +256,11 @@ class Registry:
         log = await anyio.to_thread.run_sync(self._open_log, layout, name, read_only, not exists)
         ledger = Ledger(layout)
         if any(record.type == "sessionCreated" for record in log.records):
+            if is_unfinished_fork(log.records):
+                log.close()
+                raise SessionNotFound(
+                    "this fork was never finished", hint="fork its parent again", sessionId=name
+                )
             return await anyio.to_thread.run_sync(self._resume, layout, log, ledger, name)
         try:
             if codec is None or event is None:
@@ -219,7 +291,7 @@ class Registry:
 
     def _resume(self, layout: Layout, log: SessionLog, ledger: Ledger, name: str) -> Session:
         first = next(record for record in log.records if record.type == "sessionCreated")
-        event = events.decode("sessionCreated", log.read(first.location))
+        event = events.decode("sessionCreated", first.facts)
         assert isinstance(event, events.SessionCreated)
         codec = dialects.get(event.dialect)
         return Session(log, ledger, codec, self.environment, name, _index_path(layout, log, name))
@@ -238,8 +310,8 @@ class Registry:
 
 
 def _index_path(layout: Layout, log: SessionLog, name: str) -> Path | None:
-    """Where the outputs' index lies; a reader of somebody else's session keeps its own in memory."""
-    return layout.session_folder(name) / "outputs.sqlite3" if log.is_writable else None
+    """Where a session's search indexes lie; a reader of somebody else's keeps its own in memory."""
+    return layout.session_folder(name) if log.is_writable else None
 
 
 def _needs_dialect() -> InvalidParams:

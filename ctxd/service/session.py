@@ -22,7 +22,6 @@ from ctxd.dialects.base import Dialect
 from ctxd.model import events
 from ctxd.model.blocks import Media
 from ctxd.model.events import (
-    BODIES,
     AnyEvent,
     CheckpointCommitted,
     HandoffRecorded,
@@ -36,6 +35,7 @@ from ctxd.model.records import Draft, Record
 from ctxd.service.bodies import Bodies
 from ctxd.service.environment import Environment
 from ctxd.service.files import Files
+from ctxd.service.reading import read_events
 from ctxd.service.rendering import Rendering, Shown
 from ctxd.store.event_log import SessionLog
 from ctxd.store.ledger import Ledger
@@ -87,7 +87,8 @@ class Session:
         self.rendering = Rendering(dialect)
         self.lane = anyio.Lock()
         self.search_lock = anyio.Lock()
-        self.output_index = OutputIndex(index_path)
+        self.output_index = OutputIndex(index_path and index_path / "outputs.sqlite3")
+        self.message_index = OutputIndex(index_path and index_path / "messages.sqlite3")
         self.files = Files()
         self.prepared: Prepared | None = None
         self.last_shown: list[Shown] | None = None
@@ -98,8 +99,8 @@ class Session:
         self._catalog: tuple[str, int | None] = ("", None)
         self._price: Price | None = None
         self.unreadable: list[int] = []
-        for record in log.records:
-            self._take(record)
+        self._take(log.records)
+        log.records.clear()
 
     @property
     def writable(self) -> bool:
@@ -124,8 +125,7 @@ class Session:
 
     def refresh(self) -> None:
         """Take in what the holder of a read-only session has written since."""
-        for record in self.log.refresh():
-            self._take(record)
+        self._take(self.log.refresh())
 
     async def natives(self, ids: Sequence[str]) -> list[Native]:
         """Messages of the transcript or the view, decoded. Large reads are decoded in a thread."""
@@ -231,6 +231,7 @@ class Session:
     def close(self) -> None:
         """Release the lease. Blocking."""
         self.output_index.close()
+        self.message_index.close()
         self.files.close()
         self.log.close()
 
@@ -246,28 +247,21 @@ class Session:
         event = item.event
         tag = str(event.__struct_config__.tag)
         draft_id = item.id or self.environment.new_id("e")
-        if tag not in BODIES:
-            return Draft(id=draft_id, type=tag, data=events.encode(event))
         facts = _placed(event)
         parts = [b"0" if f.blob else raw for f, raw in zip(facts, item.bodies, strict=True)]
-        return Draft(id=draft_id, type=tag, data=b"[" + b",".join(parts) + b"]", facts=events.encode(event))
+        data = b"[%b]" % b",".join(parts) if parts else b"null"
+        return Draft(id=draft_id, type=tag, data=data, facts=events.encode(event))
 
-    def _take(self, record: Record) -> None:
-        """Fold a record from disk. What cannot be read is kept in the log and counted, never guessed at."""
-        try:
-            source = record.facts if record.type in BODIES else b""
-            if not source and record.type in events.TYPES:
-                source = self.log.read(record.location)
-            event = events.decode(record.type, source) if source else None
-        except msgspec.MsgspecError:
-            self.unreadable.append(record.seq)
-            return
-        if event is not None:
-            self._apply(event, record)
+    def _take(self, records: Sequence[Record]) -> None:
+        """Fold records from disk. What cannot be read is kept in the log and counted."""
+        for found in read_events(records, self.unreadable):
+            for record, event in found:
+                if placed := _placed(event):
+                    self.bodies.learn(record.location, placed)
+            self.state.apply_all((event, record.at) for record, event in found)
 
     def _apply(self, event: AnyEvent, record: Record) -> None:
-        placed = _placed(event)
-        if placed:
+        if placed := _placed(event):
             self.bodies.learn(record.location, placed)
         self.state.apply(event, record.at)
 

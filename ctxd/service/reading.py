@@ -1,0 +1,43 @@
+"""From the records of a log to events, many at a time. What cannot be read is named, never guessed at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from ctxd.model import events
+from ctxd.model.events import AnyEvent
+from ctxd.model.records import Record
+
+CHUNK = 512
+"""Records decoded at once; other threads get their turn in between."""
+
+
+def read_events(records: Sequence[Record], unreadable: list[int]) -> Iterator[list[tuple[Record, AnyEvent]]]:
+    """The events of the records, in order, in chunks.
+
+    Records of types that this version does not know are left out. The seq of one whose event cannot be
+    decoded is added to `unreadable`.
+    """
+    for start in range(0, len(records), CHUNK):
+        chunk = [record for record in records[start : start + CHUNK] if record.type in events.TYPES]
+        try:
+            found = events.decode_all([record.facts for record in chunk])
+        except msgspec.MsgspecError:
+            found = []
+        if [type(event) for event in found] == [events.TYPES[record.type] for record in chunk]:
+            yield list(zip(chunk, found))
+        else:
+            yield list(_read_each(chunk, unreadable))
+
+
+def _read_each(records: Sequence[Record], unreadable: list[int]) -> Iterator[tuple[Record, AnyEvent]]:
+    for record in records:
+        try:
+            event = events.decode(record.type, record.facts)
+        except msgspec.MsgspecError:
+            unreadable.append(record.seq)
+            continue
+        if event is not None:
+            yield record, event
