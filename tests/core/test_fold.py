@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hypothesis.strategies as st
 import pytest
-from hypothesis import given, settings
 
-from ctxd.core.fold import SessionState
 from ctxd.model.events import (
     Elision,
     Load,
@@ -17,7 +14,7 @@ from ctxd.model.events import (
 )
 from ctxd.model.messages import Usage
 from tests.support.behaviour import behaviour
-from tests.support.session import Session, count, fold, snapshot
+from tests.support.session import Session, count, snapshot
 
 TURN = "user: Look.\n\ncall c1 Read path=a.py\nresult c1 4000\n\nassistant: Seen."
 
@@ -259,88 +256,3 @@ def test_a_request_that_failed_is_no_call_of_the_provider(outcome: str) -> None:
     session.now += 1
     session.apply(RequestReported(request_id="x", outcome=outcome, usage=Usage(prompt=5), load=Load(view=1)))  # type: ignore[arg-type]
     assert (session.state.anchor, session.state.provider_calls) == (anchor, calls)
-
-
-@st.composite
-def histories(draw: st.DrawFn) -> Session:
-    """A session with events of every kind in some order."""
-    session = Session(system="s" * 100, window=20_000)
-    kinds = ["say", "say", "turn", "deferred", "settle", "usage", "elide", "update", "plan"]
-    for number, kind in enumerate(draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=14))):
-        match kind:
-            case "say":
-                session.say(f"user {draw(st.integers(1, 6000))}: word{number}")
-            case "turn":
-                size = draw(st.integers(1, 30_000))
-                session.say(f"call c{number} Read path=f{number % 3}.py\nresult c{number} {size}")
-            case "deferred":
-                session.say(f"user 300: late{number}\n\nassistant: ok", deferred=True, client_id=f"k{number}")
-            case "settle":
-                session.settle()
-            case "usage":
-                tokens = draw(st.integers(0, 9_000))
-                session.now += draw(st.integers(0, 90_000))
-                session.answer(
-                    f"assistant: said {number}", Usage(prompt=tokens, completion=7), predicted=tokens
-                )
-            case "elide":
-                whole = [
-                    e for e in session.state.view if e.facts.results and e.facts.tokens >= 0 and not e.elided
-                ]
-                if whole:
-                    facts = draw(st.sampled_from(whole)).facts
-                    session.elide(elision(session, facts.id, facts.results[0].call_id))
-            case "update":
-                session.update(system="s" * draw(st.integers(0, 900)))
-            case _:
-                if not session.state.uncounted:
-                    session.commit(session.plan(requested=draw(st.integers(1, 4_000))))
-    return session
-
-
-@behaviour("fold.deterministic")
-@settings(max_examples=150, deadline=None)
-@given(session=histories(), data=st.data())
-def test_folding_a_prefix_and_then_the_rest_is_folding_all(session: Session, data: st.DataObject) -> None:
-    cut = data.draw(st.integers(0, len(session.events)))
-    whole = fold(session.events)
-    assert snapshot(fold(session.events[cut:], fold(session.events[:cut]))) == snapshot(whole)
-    assert snapshot(whole) == snapshot(session.state)
-
-
-@settings(max_examples=150, deadline=None)
-@given(session=histories(), data=st.data())
-def test_folding_many_events_at_once_is_folding_them_one_by_one(
-    session: Session, data: st.DataObject
-) -> None:
-    cut = data.draw(st.integers(0, len(session.events)))
-    state = SessionState()
-    state.apply_all(session.events[:cut])
-    state.apply_all(session.events[cut:])
-    assert snapshot(state) == snapshot(fold(session.events))
-
-
-@settings(max_examples=150, deadline=None)
-@given(session=histories())
-def test_totals_kept_up_are_totals_summed_anew(session: Session) -> None:
-    state: SessionState = session.state
-    assert state.view_tokens == sum(entry.tokens for entry in state.view)
-    assert state.view_media == sum(entry.media for entry in state.view)
-    assert state.view_bytes == sum(entry.size for entry in state.view)
-    assert state.places == {entry.facts.id: i for i, entry in enumerate(state.view)}
-    assert state.positions == {facts.id: i for i, facts in enumerate(state.transcript)}
-
-
-@behaviour("fold.grows")
-@settings(max_examples=100, deadline=None)
-@given(session=histories())
-def test_between_changes_of_the_view_it_only_grows_at_its_end(session: Session) -> None:
-    state = SessionState()
-    shown: list[bytes] = []
-    generation = 0
-    for event, at in session.events:
-        state.apply(event, at)
-        now = [entry.digest() for entry in state.view]
-        if state.generation == generation:
-            assert now[: len(shown)] == shown
-        shown, generation = now, state.generation
