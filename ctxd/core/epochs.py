@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ctxd.core.budget import part
-from ctxd.model.events import HandoffRecorded, Pinned, Unpinned, ViewUndone
+from ctxd.model.events import HandoffRecorded, Pinned, Rewound, Unpinned, ViewUndone
 from ctxd.model.summary import SessionSummary
 
 if TYPE_CHECKING:
@@ -50,11 +50,12 @@ def undo(state: SessionState, event: ViewUndone) -> None:
     entries = [
         entry
         for entry in before.entries
-        if entry.facts.inserted not in ("pin", "handoff") or entry.facts.id in showing
+        if (entry.facts.inserted not in ("pin", "handoff") or entry.facts.id in showing)
+        and entry.facts.id not in state.gone
     ]
     known = {entry.facts.id for entry in entries}
     later = state.entries[before.transcript :]
-    entries.extend(entry for entry in later if entry.facts.id not in known)
+    entries.extend(e for e in later if e.facts.id not in known and e.facts.id not in state.gone)
     position = next(i for i, c in enumerate(state.checkpoints) if c.checkpoint_id == event.checkpoint_id)
     for gone in state.checkpoints[position:]:
         state.befores.pop(gone.checkpoint_id, None)
@@ -67,6 +68,33 @@ def undo(state: SessionState, event: ViewUndone) -> None:
     for facts in showing.values():
         if facts.id not in known:
             state.show(facts)
+
+
+def rewind(state: SessionState, event: Rewound) -> None:
+    """Go back to before a message: the view then, without it and what followed. Unknown ids change nothing.
+
+    Pins stay, but for those of messages that are gone.
+    """
+    position = state.positions.get(event.to)
+    if position is None or event.to in state.gone:
+        return
+    later = next((c for c in state.checkpoints if state.befores[c.checkpoint_id].transcript > position), None)
+    if later is not None:
+        undo(state, ViewUndone(checkpoint_id=later.checkpoint_id))
+    place = state.places.get(event.to)
+    if place is None:
+        return
+    state.gone.update(facts.id for facts in state.transcript[position:])
+    for pin_id in [p.pin_id for p in state.pins.values() if p.message_id in state.gone]:
+        del state.pins[pin_id]
+    kept = state.view[:place]
+    kept += [entry for entry in state.view[place:] if entry.facts.inserted == "pin"]
+    record = state.handoff.record
+    if record is not None and all(entry.facts.id != record.facts.id for entry in kept):
+        state.handoff = Handoff()
+    state.turn = max(0, state.view[place].turn - 1)
+    state.generation += 1
+    state.set_view(kept)
 
 
 def pin(state: SessionState, event: Pinned) -> None:

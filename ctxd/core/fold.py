@@ -23,6 +23,7 @@ from ctxd.model.events import (
     CheckpointCommitted,
     ContractDeclared,
     Elision,
+    ForkSealed,
     HandoffRecorded,
     Kept,
     Load,
@@ -31,6 +32,7 @@ from ctxd.model.events import (
     Pinned,
     Placed,
     RequestReported,
+    Rewound,
     SessionCreated,
     SessionUpdated,
     StageFailed,
@@ -124,6 +126,8 @@ class SessionState(Transcript):
         self.pins: dict[str, Pinned] = {}
         self.handoff = epochs.Handoff()
         self.contract: ContractDeclared | None = None
+        self.gone: set[str] = set()
+        self.sealed = False
         self._chain = hashlib.sha256()
         self._places: dict[str, int] = {}
         self._placed = 0
@@ -170,6 +174,10 @@ class SessionState(Transcript):
                 epochs.hand_off(self, event)
             case ContractDeclared():
                 self.contract = event
+            case Rewound():
+                epochs.rewind(self, event)
+            case ForkSealed():
+                self.sealed = True
             case StageFailed():
                 pass
             case _:

@@ -1,12 +1,13 @@
 """The closed union of what can happen to a session. The log of these is the truth.
 
 Tags are literals, never class names; a tag or a field that was written once is read for ever.
-Fields are only added, with a default. `Bodies` events keep their messages' bytes in the record's
-`data`; their `facts` alone are enough to fold them.
+Fields are only added, with a default. The event is its record's `facts`: they alone are enough to
+fold it. Events that carry messages have those bytes in the record's `data`, which is null for others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -83,7 +84,7 @@ class Elision(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class MessagesAppended(Event, frozen=True, tag="messagesAppended"):
-    """Messages in order. Bodies event: the record's `data` is `[raw, raw, ...]`, `0` for a blob.
+    """Messages in order. The record's `data` is `[raw, raw, ...]`, `0` for a blob.
 
     `client_id` is the host's own id of the call, for idempotent repeats, `all_ids` what the call was
     answered with; both stand on the last event of a call. `elisions` are the results that were too
@@ -166,7 +167,7 @@ class UnitFate(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CheckpointCommitted(Event, frozen=True, tag="checkpointCommitted"):
-    """A replacement of the view before it; bodies event, `data` is `[raw, ...]` of the placed.
+    """A replacement of the view before it; the record's `data` is `[raw, ...]` of the placed.
 
     `covers` is how many entries of the old view the replacement stands for; entries after that
     stay behind it in order. `elisions` shorten what is kept. `summary` is the typed state carried on.
@@ -193,7 +194,7 @@ class ViewUndone(Event, frozen=True, tag="viewUndone"):
 
 
 class Pinned(Event, frozen=True, tag="pinned"):
-    """Something to keep whole in every view. Bodies event: `data` is `[raw]` for a text, `[]` for a message.
+    """Something to keep whole in every view. The record's `data` is `[raw]` for a text, `[]` for a message.
 
     `facts` describe the message that shows a pinned text; `message_id` names a pinned message.
     """
@@ -215,7 +216,7 @@ class Unpinned(Event, frozen=True, tag="unpinned"):
 class HandoffRecorded(Event, frozen=True, tag="handoffRecorded"):
     """The one hidden message of an epoch that tells the model a compaction is near (E §4).
 
-    Bodies event: `data` is `[raw]` of the message. `facts.id` is the record's message id.
+    The record's `data` is `[raw]` of the message. `facts.id` is the record's message id.
     """
 
     version: int
@@ -249,6 +250,22 @@ class ContractDeclared(Event, frozen=True, tag="contractDeclared"):
     validators: tuple[Validator, ...] = ()
 
 
+class Rewound(Event, frozen=True, tag="rewound"):
+    """The conversation goes on from before a user message; it and what followed are no part of it any more.
+
+    They stay in the log and can be recalled.
+    """
+
+    to: str
+
+
+class ForkSealed(Event, frozen=True, tag="forkSealed"):
+    """Last event of what a fork copied; a log with a parent and without it was never finished."""
+
+    parent: str
+    at: str = ""
+
+
 class StageFailed(Event, frozen=True, tag="stageFailed"):
     """A stage of `prepare` failed and the last valid view was answered. `kind` is an error kind."""
 
@@ -270,6 +287,8 @@ AnyEvent: TypeAlias = (
     | Unpinned
     | HandoffRecorded
     | ContractDeclared
+    | Rewound
+    | ForkSealed
 )
 
 TYPES: dict[str, type[AnyEvent]] = {
@@ -286,11 +305,10 @@ TYPES: dict[str, type[AnyEvent]] = {
     "unpinned": Unpinned,
     "handoffRecorded": HandoffRecorded,
     "contractDeclared": ContractDeclared,
+    "rewound": Rewound,
+    "forkSealed": ForkSealed,
 }
 """Tag to type. A record type that is not here is kept in the log and skipped by the fold."""
-
-BODIES = frozenset({"messagesAppended", "checkpointCommitted", "pinned", "handoffRecorded"})
-"""Types whose record has `facts` (the event) and `data` (a JSON array of native messages)."""
 
 BOOKKEEPING = frozenset({"tokensCounted"})
 """Types that do not move the session's revision: they say nothing new."""
@@ -298,6 +316,7 @@ BOOKKEEPING = frozenset({"tokensCounted"})
 _decoders: dict[str, msgspec.json.Decoder[Any]] = {
     tag: msgspec.json.Decoder(cls) for tag, cls in TYPES.items()
 }
+_any = msgspec.json.Decoder(list[AnyEvent])
 _encode = msgspec.json.Encoder().encode
 
 
@@ -313,3 +332,8 @@ def decode(tag: str, data: bytes) -> AnyEvent | None:
     """
     decoder = _decoders.get(tag)
     return None if decoder is None else decoder.decode(data)
+
+
+def decode_all(texts: Iterable[bytes]) -> list[AnyEvent]:
+    """As `decode` of each, several times as fast. Raises `msgspec.DecodeError` when any cannot be read."""
+    return _any.decode(b"[" + b",".join(texts) + b"]")

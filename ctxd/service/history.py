@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ctxd.core.fold import SessionState
 from ctxd.model.errors import NotFound
 from ctxd.model.events import Fidelity
 from ctxd.model.messages import MessageFacts
@@ -43,13 +44,18 @@ async def _transcript(session: Session, after: str | None, limit: int) -> tuple[
     shown: list[MessageFacts] = []
     position = start
     while position < len(state.transcript) and len(shown) < limit:
-        if not state.transcript[position].hidden:
+        if _is_seen(state, state.transcript[position]):
             shown.append(state.transcript[position])
         position += 1
     raws = await session.bodies.read([facts.id for facts in shown])
     lines = [Line(facts.id, raw) for facts, raw in zip(shown, raws, strict=True)]
-    more = any(not facts.hidden for facts in state.transcript[position:])
+    more = any(_is_seen(state, facts) for facts in state.transcript[position:])
     return lines, shown[-1].id if more and shown else None
+
+
+def _is_seen(state: SessionState, facts: MessageFacts) -> bool:
+    """Whether people see a message: it is not hidden, and the conversation was not rewound past it."""
+    return not facts.hidden and facts.id not in state.gone
 
 
 async def _model(session: Session) -> list[Line]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from urllib.parse import unquote, urlparse
 
@@ -42,6 +43,11 @@ def workspace_path(uri: str) -> str:
             "workspace", "a file URI of a local folder is needed", hint="file:///path/to/folder"
         )
     return unquote(parsed.path)
+
+
+def workspace_uri(path: str) -> str:
+    """The URI of a workspace's folder."""
+    return Path(path).as_uri() if path.startswith("/") else path
 
 
 async def created(

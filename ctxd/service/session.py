@@ -88,7 +88,6 @@ class Session:
         self.lane = anyio.Lock()
         self.search_lock = anyio.Lock()
         self.output_index = OutputIndex(index_path and index_path / "outputs.sqlite3")
-        self.message_index = OutputIndex(index_path and index_path / "messages.sqlite3")
         self.files = Files()
         self.prepared: Prepared | None = None
         self.last_shown: list[Shown] | None = None
@@ -231,7 +230,6 @@ class Session:
     def close(self) -> None:
         """Release the lease. Blocking."""
         self.output_index.close()
-        self.message_index.close()
         self.files.close()
         self.log.close()
 

@@ -14,7 +14,15 @@ from typing import Literal
 
 import msgspec
 
-from ctxd.model.errors import Corrupt, Damaged, ReadOnly, SessionLocked, SessionNotFound, StorageFailed
+from ctxd.model.errors import (
+    Corrupt,
+    CtxdError,
+    Damaged,
+    ReadOnly,
+    SessionLocked,
+    SessionNotFound,
+    StorageFailed,
+)
 from ctxd.model.records import Draft, Holder, Location, LogHealth, Record, Span
 from ctxd.store.files import names_in, open_folder, storage_errors
 from ctxd.store.frame import VERSION, check_draft, head_of, seed_of
@@ -90,7 +98,7 @@ class SessionLog:
             if draft.type in (SEGMENT, LEASE):
                 raise ValueError(f"records of type {draft.type} are the store's own")
         if self._tail is None:
-            raise self._refusal()
+            raise self.refusal()
         return await self._writer.append(self._tail, drafts) if drafts else []
 
     def read(self, location: Location) -> bytes:
@@ -120,6 +128,16 @@ class SessionLog:
                 "a record is shorter than its log said", segment=location.segment, offset=location.offset
             )
         return data
+
+    def measure(self) -> tuple[int, int]:
+        """Bytes and number of segments on disk now. Raises StorageFailed."""
+        with storage_errors("measure the session"):
+            numbers = segment_numbers(os.listdir(self._folder), self.session_id)
+            sizes = []
+            for number in numbers:
+                with open_segment(self._folder, self.session_id, number) as fd:
+                    sizes.append(os.fstat(fd).st_size)
+        return sum(sizes), len(sizes)
 
     def refresh(self) -> list[Record]:
         """New acknowledged records of a log that another process writes; `[]` for the holder itself.
@@ -270,7 +288,8 @@ class SessionLog:
             scans.append(scan)
         return scans
 
-    def _refusal(self) -> Exception:
+    def refusal(self) -> CtxdError:
+        """Why this process may not append."""
         if self.health.status == "damaged":
             return Damaged(
                 "acknowledged records of this session are unreadable; it is read-only",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, Literal
 
-from ctxd.dialects.overflow import ProviderError, recognise
+from ctxd.compaction.sampling import trouble_of
+from ctxd.dialects.overflow import ProviderError
 from ctxd.model.errors import Timeout
 from ctxd.server.calls import Host as Connection
 from ctxd.server.handlers import shapes
@@ -13,8 +15,12 @@ from ctxd.server.wire import context, hosts, sessions
 from ctxd.service.host import HookReply, HookRequest, SampleFailed, SampleReply, SampleRequest
 from ctxd.service.session import Session
 
-_METHOD_NOT_FOUND = -32601
-_CANCELLED = -32800
+_log = logging.getLogger("ctxd")
+
+_NOBODY = -32601
+_DECLINED = (-1, -32800)
+"""The person said no (MCP's code), or the host cancelled."""
+_WRONG = (-32600, -32602)
 
 
 class WireHost:
@@ -61,8 +67,12 @@ class WireHost:
         )
         try:
             answer = await self._connection.request("hook/preCompact", params, within=within)
-        except (Timeout, HostError):
-            return HookReply()
+        except Timeout:
+            _log.warning("hook/preCompact was not answered in time; the compaction goes on")
+            return HookReply(failure="hookTimeout")
+        except HostError as error:
+            _log.warning("hook/preCompact failed with code %d; the compaction goes on", error.code)
+            return HookReply(failure="hookFailed")
         assert isinstance(answer, hosts.HookPreCompactResult)
         return HookReply(
             allow=answer.decision == "allow",
@@ -100,20 +110,23 @@ class WireHost:
 
 
 def _failed(error: HostError) -> SampleFailed:
-    """What a host's error means for a summary."""
-    if error.code in (GONE, _METHOD_NOT_FOUND):
-        return SampleFailed("unavailable" if error.code else "transient", "the host has no model to ask")
-    data: Any = error.data
-    found = recognise(
-        ProviderError(status=_status(data), code=str(error.code), message=error.message, body=data)
-    )
-    if found.kind == "overflow":
-        return SampleFailed("overflow", "the summary's input was too large")
-    if found.kind == "rateLimit" or error.code != _CANCELLED:
-        return SampleFailed("transient", "the host's model failed")
-    return SampleFailed("fatal", "the host cancelled the summary")
+    """What a host's error means for a summary: its provider's error where it passes one on."""
+    if error.code == GONE:
+        return SampleFailed("transient", "the host gave nothing that is an answer")
+    if error.code == _NOBODY:
+        return SampleFailed("unavailable", "the host has no model to ask")
+    if error.code in _DECLINED:
+        return SampleFailed("declined", "the host did not want the summary")
+    told = ProviderError(status=_status(error.data), message=error.message, body=error.data)
+    trouble, limit = trouble_of(told)
+    if trouble == "transient" and error.code in _WRONG:
+        trouble = "fatal"
+    return SampleFailed(trouble, "the host's model failed", limit)
 
 
 def _status(data: Any) -> int | None:
-    status = data.get("status") if isinstance(data, dict) else None
-    return status if isinstance(status, int) else None
+    """The HTTP status a host passes on, by the names SDKs have for it."""
+    if not isinstance(data, dict):
+        return None
+    found = (data.get(name) for name in ("status", "statusCode", "status_code", "httpStatus"))
+    return next((status for status in found if isinstance(status, int)), None)

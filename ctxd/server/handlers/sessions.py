@@ -7,11 +7,14 @@ from ctxd.server.calls import Call
 from ctxd.server.handlers import shapes
 from ctxd.server.wire import sessions as wire
 from ctxd.server.wire.base import Empty
-from ctxd.service import append, history, opening
+from ctxd.service import append, exporting, history, opening, rewinding
 from ctxd.service.registry import Registry
 
 HISTORY_LIMIT = 1000
 """Messages of a page when the host names no limit."""
+
+EXPORT_CHARS = 8_000_000
+"""An export longer than this is written to a file instead of into the answer."""
 
 
 async def open_session(registry: Registry, params: wire.SessionOpenParams, call: Call) -> wire.SessionInfo:
@@ -90,6 +93,51 @@ async def list_sessions(
 async def close_session(registry: Registry, params: wire.SessionCloseParams, call: Call) -> Empty:
     await registry.close_session(params.session_id)
     return Empty()
+
+
+async def fork_session(registry: Registry, params: wire.SessionForkParams, call: Call) -> wire.SessionInfo:
+    return shapes.session_info(await registry.fork(params.session_id, params.at))
+
+
+async def rewind_session(
+    registry: Registry, params: wire.SessionRewindParams, call: Call
+) -> wire.RewindReport:
+    session = registry.get(params.session_id)
+    done = await rewinding.rewind(session, params.to, params.mode, dry_run=params.dry_run)
+    return wire.RewindReport(
+        to=done.to,
+        applied=done.applied,
+        messages=done.messages,
+        checkpoints=done.checkpoints,
+        tokens_before=done.tokens_before,
+        tokens_after=done.tokens_after,
+        preview=done.preview,
+        revision=session.state.revision,
+        generation=session.state.generation,
+    )
+
+
+async def export_session(
+    registry: Registry, params: wire.SessionExportParams, call: Call
+) -> wire.SessionExportResult:
+    session = registry.get(params.session_id)
+    content = await exporting.export(session, params.format)
+    if len(content) <= EXPORT_CHARS:
+        return wire.SessionExportResult(content=content)
+    path = await registry.keep_export(session, params.format, content)
+    return wire.SessionExportResult(path=path)
+
+
+async def delete_session(registry: Registry, params: wire.SessionDeleteParams, call: Call) -> Empty:
+    await registry.delete_session(params.session_id)
+    return Empty()
+
+
+async def check_health(registry: Registry, params: wire.SessionHealthParams, call: Call) -> wire.Health:
+    session = registry.get(params.session_id)
+    if not session.writable:
+        session.refresh()
+    return shapes.health(session)
 
 
 def check_meta(meta: list[wire.MessageMeta | None] | None, count: int) -> None:

@@ -57,6 +57,23 @@ def session_info(session: Session) -> sessions.SessionInfo:
     )
 
 
+def health(session: Session) -> sessions.Health:
+    """The state of a session's log."""
+    found = session.log.health
+    size, segments = session.log.measure()
+    holder = session.log.holder if not session.writable else None
+    return sessions.Health(
+        status=found.status,
+        spans=[_span(span) for span in found.spans],
+        bytes=size,
+        segments=segments,
+        durable=session.log.durable,
+        access="write" if session.writable else "readOnly",
+        holder=sessions.Holder(**{**holder.as_facts(), "client": holder.client or None}) if holder else None,
+        unreadable=len(session.unreadable),
+    )
+
+
 def row_info(row: Row) -> sessions.SessionInfo:
     """A session as the index knows it."""
     return sessions.SessionInfo(

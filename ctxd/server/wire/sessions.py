@@ -232,6 +232,68 @@ class SessionCloseParams(SessionParams):
     """Parameters of `session/close`."""
 
 
+class SessionForkParams(SessionParams):
+    """Parameters of `session/fork`."""
+
+    at: str | None = Field(default=None, description="The last message of the fork; all when absent.")
+
+
+class SessionRewindParams(SessionParams):
+    """Parameters of `session/rewind`."""
+
+    to: str = Field(min_length=1, description="A message of the user; it and what followed leave.")
+    mode: Literal["conversation", "code", "both"]
+    dry_run: bool = Field(default=False, description="Say what would happen, change nothing.")
+
+
+class RewindReport(Wire):
+    """What a rewind did or would do."""
+
+    to: str
+    applied: bool = Field(description="False for a dry run.")
+    messages: Count = Field(description="Messages that leave the conversation.")
+    checkpoints: Count = Field(description="Compactions that are undone by it.")
+    tokens_before: Count
+    tokens_after: Count
+    preview: str = Field(description="The beginning of the message gone back to.")
+    revision: Count
+    generation: Count
+
+
+class SessionExportParams(SessionParams):
+    """Parameters of `session/export`."""
+
+    format: Literal["jsonl", "markdown", "native"]
+
+
+class SessionExportResult(Wire):
+    """The export itself, or where it was written when it is too large for an answer."""
+
+    content: str | None = None
+    path: str | None = Field(default=None, description="A file in the state folder, readable by its owner.")
+
+
+class SessionDeleteParams(SessionParams):
+    """Parameters of `session/delete`."""
+
+
+class SessionHealthParams(SessionParams):
+    """Parameters of `session/health`."""
+
+
+class Health(Wire):
+    """The state of a session's log."""
+
+    status: Literal["clean", "torn", "damaged"]
+    spans: list[RecoveredSpan] = Field(description="Bytes that did not verify; they are kept.")
+    bytes: Count
+    segments: Count
+    durable: bool
+    access: Access
+    holder: Holder | None = None
+    unreadable: Count = Field(description="Records this version could not read; they are kept and skipped.")
+
+
 class SessionDidChangeParams(Wire):
     """`session/didChange`: what this daemon may do with a session, or its health, is another now."""
 

@@ -1,0 +1,80 @@
+"""`session/rewind`: going on from before something the user said."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from ctxd.core.fold import SessionState
+from ctxd.model.errors import InvalidParams, NotFound
+from ctxd.model.events import Rewound
+from ctxd.service.session import Session, Written
+
+RewindMode: TypeAlias = Literal["conversation", "code", "both"]
+
+PREVIEW_CHARS = 160
+
+
+class Rewinding(msgspec.Struct, frozen=True):
+    """What a rewind does or would do. `messages` leave the conversation, `checkpoints` are undone."""
+
+    to: str
+    messages: int
+    checkpoints: int
+    tokens_before: int
+    tokens_after: int
+    preview: str
+    applied: bool
+
+
+async def rewind(session: Session, to: str, mode: RewindMode, *, dry_run: bool) -> Rewinding:
+    """Take the conversation back to before the user message `to`.
+
+    Raises NotFound for a message that is not there or was rewound already, InvalidParams for one no
+    person said, and NotFound for the modes that restore files: this daemon keeps no snapshots of them.
+    """
+    if mode != "conversation":
+        raise NotFound(
+            "there are no snapshots of the workspace's files",
+            hint="restore them with the host's or the repository's own means, then rewind the conversation",
+            mode=mode,
+        )
+    async with session.lane:
+        await session.settle()
+        state = session.state
+        facts = state.find(to)
+        if facts is None or to in state.gone:
+            raise NotFound("no such message in this conversation", hint="session/history lists message ids")
+        if not facts.user_turn:
+            raise InvalidParams.at("to", "only a message of the user can be gone back to")
+        position = state.positions[to]
+        undone = sum(1 for c in state.checkpoints if state.befores[c.checkpoint_id].transcript > position)
+        gone = sum(1 for f in state.transcript[position:] if f.id not in state.gone)
+        (native,) = await session.natives([to])
+        text = session.dialect.view(native.value).text
+        before = session.project().tokens
+        after = _tokens_without(state, position)
+        if not dry_run:
+            await session.commit([Written(Rewound(to=to))])
+            after = session.project().tokens
+    if not dry_run:
+        session.environment.host.view_changed(session, "rewind")
+    return Rewinding(
+        to=to,
+        messages=gone,
+        checkpoints=undone,
+        tokens_before=before,
+        tokens_after=after,
+        preview=text if len(text) <= PREVIEW_CHARS else text[:PREVIEW_CHARS] + "...",
+        applied=not dry_run,
+    )
+
+
+def _tokens_without(state: SessionState, position: int) -> int:
+    """An estimate of the next request after the rewind, from the weights of what would be shown."""
+    before = next((b for b in state.befores.values() if b.transcript > position), None)
+    shown = before.entries if before is not None else state.view
+    kept = [e for e in shown if state.positions.get(e.facts.id, -1) < position]
+    base = sum(e.tokens for e in kept) + state.load.fixed
+    return round(state.unseen + state.ratio * base) + sum(e.media for e in kept)
