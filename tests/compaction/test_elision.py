@@ -139,6 +139,23 @@ def test_dedup_leaves_tiny_results_alone() -> None:
     assert named(session) == {}
 
 
+def test_a_tool_that_prints_a_placeholder_is_not_taken_for_an_elided_result() -> None:
+    """O section 10, weakness: a tool could output the prefix itself and pass as already pruned."""
+    session = Session(chat(turn(1, size=9_000), turn(2)))
+    [first] = candidates(session.state, "full", NOTHING_RECENT, count=count, expired=False)
+    forged = (first.elision.placeholder + " ") * 80
+    assert named(Session(chat(f"call c1 Bash\nresult c1: {forged}", turn(2)))) == {"c1": "oversized"}
+
+
+def test_hidden_and_inserted_messages_age_nothing() -> None:
+    """O section 11, weakness: notices counted as user turns and inflated ages."""
+    session = Session(chat("user: first", turn(1)))
+    for number in range(9):
+        session.say(f"user: notice {number}", hidden=True)
+    session.say(turn(2))
+    assert named(session) == {}
+
+
 # The working set
 
 
