@@ -132,7 +132,8 @@ class SessionLog:
     def measure(self) -> tuple[int, int]:
         """Bytes and number of segments on disk now. Raises StorageFailed."""
         with storage_errors("measure the session"):
-            numbers = segment_numbers(os.listdir(self._folder), self.session_id)
+            names = os.listdir(self._folder)  # noqa: PTH208 - a descriptor, not a path
+            numbers = segment_numbers(names, self.session_id)
             sizes = []
             for number in numbers:
                 with open_segment(self._folder, self.session_id, number) as fd:
