@@ -309,4 +309,18 @@ BEHAVIOURS: dict[str, Behaviour] = {
         "Every output of a real session comes back byte for byte.", "behaviour.md §7"
     ),
     "facts.errors": Behaviour("An error is what the result says it is and not its words.", "behaviour.md §4"),
+    "workspace.confined": Behaviour("No path reads a file outside its workspace.", "reliability.md §3"),
+    "workspace.raced": Behaviour(
+        "No file that changes while it is read leaks or is passed off as whole.", "reliability.md §3"
+    ),
+    "restore.inside-target": Behaviour(
+        "Files are shown again inside the target, and counted.", "reports.md E64"
+    ),
+    "restore.no-starvation": Behaviour(
+        "Files that may not be shown do not take the places of those that may.", "blade.md §8"
+    ),
+    "restore.no-injection": Behaviour(
+        "A restored file can neither end its block nor begin another.", "behaviour.md §5"
+    ),
+    "restore.links": Behaviour("A link is refused, and the report says so.", "reports.md F73"),
 }

@@ -10,6 +10,7 @@ import errno
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self, TypeAlias
@@ -29,6 +30,9 @@ from ctxd.workspace.walk import open_by_steps
 
 MAX_PATH_BYTES = 4095
 
+SETTLED_NS = 50_000_000
+"""A file written this lately may still be: a write sets the file's times before it moves the bytes."""
+
 Opener: TypeAlias = Callable[[int, str], int]
 """Opens a regular file below a folder: (descriptor of the folder, relative path) to a descriptor."""
 
@@ -37,7 +41,7 @@ class FileBytes(msgspec.Struct, frozen=True):
     """What was read: `data` is the file, or its beginning where `truncated`.
 
     `digest` is `sha256:<hex>` of `data`, `size` the whole file's, bytes. `changed` says that it was being
-    written both times it was read, so `data` may mix two states of it.
+    written, or had just been, both times it was read: `data` may mix two states of it.
     """
 
     data: bytes
@@ -117,13 +121,17 @@ class Boundary:
     def read(self, path: str, limit: int) -> FileBytes:
         """Read at most `limit` bytes of a regular file that has no other name.
 
-        A file that changes meanwhile is read once more. Raises OutsideWorkspace, SymlinkRefused,
-        NotRegularFile, NotFound (permissions included), and Busy for a file that another process holds.
+        A file that changes meanwhile, or did just now, is read once more, a moment later. Raises
+        OutsideWorkspace, SymlinkRefused, NotRegularFile, NotFound (permissions included), and Busy for
+        a file that another process holds.
         """
         name = self.locate(path)
         try:
             found = self._read_once(name, limit)
-            return found if not found.changed else self._read_once(name, limit)
+            if found.changed:
+                time.sleep(SETTLED_NS / 1e9)
+                found = self._read_once(name, limit)
+            return found
         except OSError as error:
             raise _refusal(error) from error
 
@@ -137,6 +145,7 @@ class Boundary:
     def _read_once(self, name: str, limit: int) -> FileBytes:
         fd = self._open(self._folder, name)
         try:
+            started = time.time_ns()
             before = os.fstat(fd)
             if before.st_nlink > 1:
                 raise OutsideWorkspace(
@@ -150,19 +159,20 @@ class Boundary:
         truncated = len(data) > limit
         data = data[:limit]
         whole = truncated or len(data) == after.st_size
+        fresh = abs(started - before.st_ctime_ns) < SETTLED_NS
         return FileBytes(
             data=data,
             size=after.st_size,
             digest="sha256:" + hashlib.sha256(data).hexdigest(),
             mtime_ns=after.st_mtime_ns,
             ctime_ns=after.st_ctime_ns,
-            changed=_state(before) != _state(after) or not whole,
+            changed=_state(before) != _state(after) or not whole or fresh,
             truncated=truncated,
         )
 
 
 def _state(found: os.stat_result) -> tuple[int, ...]:
-    """What differs when a file is written to, replaced or unlinked; as fine as the file system's clock."""
+    """What differs once a file was written to, replaced or unlinked."""
     return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 

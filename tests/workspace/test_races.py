@@ -1,0 +1,98 @@
+"""Names and contents that change without pause while they are read: no leak, no mixture unsaid."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from ctxd.model.errors import CtxdError
+from ctxd.workspace.boundary import Boundary, Opener
+from tests.support.behaviour import behaviour
+from tests.workspace.attacks import INSIDE, Place
+
+SECONDS = 1.0
+
+EXCHANGE = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+one, other = map(os.fsencode, sys.argv[1:])
+if libc.renameat2(-100, one, -100, other, 2) != 0:
+    sys.exit(77)
+print("ready", flush=True)
+while True:
+    libc.renameat2(-100, one, -100, other, 2)
+"""
+
+REWRITE = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_WRONLY)
+print("ready", flush=True)
+while True:
+    for letter in b"ab":
+        os.pwrite(fd, bytes([letter]) * 200_000, 0)
+"""
+
+
+@contextmanager
+def running(script: str, *arguments: Path) -> Iterator[None]:
+    """A second process at its work."""
+    with subprocess.Popen(
+        [sys.executable, "-c", script, *map(str, arguments)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        if not process.stdout.readline():
+            pytest.skip("this system cannot exchange two names at once")
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+@behaviour("workspace.raced")
+@pytest.mark.parametrize("what", ["40 parent", "41 leaf"])
+def test_exchanging_a_name_with_a_link_leaks_nothing(place: Place, opener: Opener, what: str) -> None:
+    parent = what == "40 parent"
+    (place.outside / "ok.txt").write_bytes(place.secret.read_bytes())
+    place.link("link", place.outside if parent else place.secret)
+    target = place.root / ("a" if parent else "ok.txt")
+    path = "a/ok.txt" if parent else "ok.txt"
+    read: Counter[bytes] = Counter()
+    refused = 0
+    folder = os.open(place.root, os.O_RDONLY)
+    with running(EXCHANGE, target, place.root / "link"):
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            try:
+                fd = opener(folder, path)
+            except (CtxdError, OSError):
+                refused += 1
+                continue
+            read[os.read(fd, 100)] += 1
+            os.close(fd)
+    os.close(folder)
+    assert read.keys() == {INSIDE}
+    assert refused > 0
+
+
+@behaviour("workspace.raced")
+def test_a_mixture_of_two_contents_is_never_handed_out_unsaid(place: Place, opener: Opener) -> None:
+    """43."""
+    file = place.root / "x"
+    file.write_bytes(b"a" * 200_000)
+    mixed = unsaid = 0
+    with Boundary(str(place.root), opener) as boundary, running(REWRITE, file):
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            found = boundary.read("x", 1_000_000)
+            if len(set(found.data)) > 1:
+                mixed += 1
+                unsaid += not found.changed
+    assert unsaid == 0
