@@ -289,22 +289,20 @@ class SessionState(Transcript):
         self.view_bytes += entry.size
 
     def _count(self, event: TokensCounted) -> None:
-        positions, places = self.positions, self.places
-        for message_id, tokens, sizes in event.counts:
-            if message_id not in self.uncounted:
-                continue
-            self.uncounted.discard(message_id)
+        counts = {count[0]: count for count in event.counts if count[0] in self.uncounted}
+        self.uncounted.difference_update(counts)
+        positions, places, view = self.positions, self.places, self.view
+        for message_id, tokens, sizes in counts.values():
             position = positions[message_id]
             facts = self.transcript[position].counted(tokens, sizes)
-            self.transcript[position] = facts
-            self.entries[position].facts = facts
-            place = places.get(message_id)
-            if place is not None:
-                self.view[place].facts = facts
-                self.view_tokens += max(0, tokens)
-                if self.anchor is not None:
-                    paid = self.anchor.recount(position, max(0, tokens))
-                    self.unseen = max(0.0, self.unseen - self.ratio * paid)
+            self.transcript[position] = self.entries[position].facts = facts
+            if message_id not in places:
+                continue
+            view[places[message_id]].facts = facts
+            self.view_tokens += tokens
+            if self.anchor is not None:
+                paid = self.anchor.recount(position, tokens)
+                self.unseen = max(0.0, self.unseen - self.ratio * paid)
 
     def _elide(self, elisions: tuple[Elision, ...]) -> None:
         self._shorten(elisions)

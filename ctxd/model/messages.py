@@ -18,6 +18,9 @@ Inserted: TypeAlias = Literal[
 ]
 
 
+_replace = msgspec.structs.replace
+
+
 class Native(msgspec.Struct, frozen=True):
     """One native message (item, content): `raw` as it came off the wire, `value` decoded once.
 
@@ -29,7 +32,7 @@ class Native(msgspec.Struct, frozen=True):
     value: dict[str, Any]
 
 
-class CallFacts(msgspec.Struct, frozen=True, omit_defaults=True):
+class CallFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What a tool call was about. `target` is a short human description, never the arguments whole.
 
     `path` is the file argument as given, `span` the range arguments in canonical form
@@ -44,7 +47,7 @@ class CallFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     target: str = ""
 
 
-class ResultFacts(msgspec.Struct, frozen=True, omit_defaults=True):
+class ResultFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A tool result's size. `bytes` is the length of its stored form, `digest` is `sha256:<hex>` of it.
 
     `tokens` are of its text alone, in the session's base encoding. `media` attachments in it weigh
@@ -61,7 +64,7 @@ class ResultFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     media_bytes: int = 0
 
 
-class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True):
+class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Everything policy needs to know about a message without its body.
 
     `tokens` (base encoding, whole message, framing included) is -1 while counting is deferred.
@@ -91,11 +94,10 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def counted(self, tokens: int, sizes: tuple[int, ...]) -> MessageFacts:
         """The same facts with a deferred count filled in; `sizes` are the results' tokens in order."""
-        results = tuple(
-            msgspec.structs.replace(result, tokens=size)
-            for result, size in zip(self.results, sizes, strict=True)
-        )
-        return msgspec.structs.replace(self, tokens=tokens, results=results)
+        if not self.results:
+            return _replace(self, tokens=tokens)
+        results = [_replace(result, tokens=size) for result, size in zip(self.results, sizes, strict=True)]
+        return _replace(self, tokens=tokens, results=tuple(results))
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
