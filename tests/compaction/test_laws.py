@@ -40,7 +40,7 @@ def test_the_result_is_above_its_target_only_when_nothing_is_left_that_may_go(
     newest = divide([entry.facts for entry in session.state.view])[-1]
     assert plan.tail >= newest.start
     assert plan.summary.text == ledger.render(plan.state, plan.quotes, 0, count)[0]
-    said = sum(count(quote.text) + 12 for quote in plan.quotes)
+    said = sum(count(quote.text) for quote in plan.quotes)
     assert said <= max(0, plan.target / session.state.ratio) * fallback.WORDS_SHARE / 100
 
 
