@@ -85,7 +85,7 @@ class Session:
         self.state = SessionState()
         self.bodies = Bodies(log, ledger)
         self.rendering = Rendering(dialect)
-        self.lane = anyio.Lock()
+        self.lane = anyio.Lock(fast_acquire=True)
         self.search_lock = anyio.Lock()
         self.output_index = OutputIndex(index_path and index_path / "outputs.sqlite3")
         self.files = Files()
