@@ -31,7 +31,7 @@ def test_different_files_are_different_paths(one: str, two: str) -> None:
 
 def test_a_drive_letter_is_absolute() -> None:
     assert (
-        normalize("C:\\work\\a.py", "/project") == normalize("C:/work/./a.py", "/elsewhere") == "C:/work/a.py"
+        normalize("C:\\code\\a.py", "/project") == normalize("C:/code/./a.py", "/elsewhere") == "C:/code/a.py"
     )
 
 
