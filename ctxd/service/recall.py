@@ -153,7 +153,7 @@ def listing(session: Session, after: str | None, limit: int) -> tuple[list[Liste
     first = 0
     skip = 0
     if after is not None:
-        mid, _, number = after.partition("#")
+        mid, _, number = after.rpartition("#")
         if mid not in state.positions or not number.isdigit():
             raise _unknown("after")
         first, skip = state.positions[mid], int(number) + 1

@@ -231,6 +231,16 @@ def test_the_list_pages_meet_and_say_what_the_view_still_shows(host: LocalHost) 
     assert pages == entries
 
 
+def test_the_list_goes_on_behind_any_id_a_host_may_give_a_message(host: LocalHost) -> None:
+    session = host.open()
+    session.append(GO)
+    for number in range(3):
+        session.append(*turn(f"c{number}", "x"), meta=[None, {"id": f"a#b#{number}#7"}])
+    first = session.call("recall/list", limit=1)
+    second = session.call("recall/list", limit=5, after=first["next"])
+    assert [e["toolCallId"] for e in second["entries"]] == ["c1", "c2"]
+
+
 def test_what_a_compaction_took_away_is_fetched_after_a_restart(host: LocalHost) -> None:
     session = host.open(model={"id": "claude-sonnet-4-5", "contextWindow": 60_000})
     texts = {f"c{n}": f"{n} " + "word " * 1500 for n in range(20)}
