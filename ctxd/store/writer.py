@@ -30,8 +30,21 @@ class Append:
         self._future: asyncio.Future[list[Record]] = self._loop.create_future()
 
     async def wait(self) -> list[Record]:
-        """The records, once durable. Raises the error. Cancelling the wait does not undo the append."""
-        return await self._future
+        """The records, once durable. Raises the error.
+
+        What is on its way to the disk cannot be taken back, and whoever wrote it must take it in: a
+        cancellation that comes meanwhile comes too late and is dropped.
+        """
+        while not self._future.done():
+            try:
+                await asyncio.shield(self._future)
+            except asyncio.CancelledError:
+                if self._future.cancelled() or (task := asyncio.current_task()) is None:
+                    raise
+                task.uncancel()
+            except Exception:  # noqa: BLE001 - `result` raises it
+                break
+        return self._future.result()
 
     def answer(self) -> None:
         """Wake the waiting task, from any thread."""
