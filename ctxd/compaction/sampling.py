@@ -11,23 +11,39 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from ctxd.compaction import summary_prompt, summary_reply
-from ctxd.compaction.summary_prompt import Prompt, Source
+from ctxd.compaction.summary_prompt import Input, Prompt, Source
+from ctxd.dialects.overflow import ProviderError, is_exhausted, recognise
 from ctxd.model.summary import SessionSummary
 
 MAX_SAMPLES = 3
 
-Trouble: TypeAlias = Literal["overflow", "transient", "fatal", "timeout", "unavailable"]
+MAX_DELAY_MS = 8_000
+"""Pauses double up to this, and three quarters of one are waited: 375 and 750 ms (E §6.5)."""
+
+UNKNOWN_WINDOW_BUDGET = 24_000
+"""Tokens a prompt may have where nobody knows the summariser's window."""
+
+MARGIN = (10, 13)
+"""The prompt is counted with the session's encoding; a summariser's own may need more."""
+
+Trouble: TypeAlias = Literal["overflow", "transient", "fatal", "timeout", "declined", "unavailable"]
+"""`overflow`: the input must shrink; `transient`: the same may work later; `fatal`: it will not;
+`declined`: the host did not want it; `unavailable`: there is nobody to ask."""
+
 Failure: TypeAlias = Literal[
     "noSampler", "contextExhausted", "emptyExhausted", "invalidOutput", "transientExhausted", "deterministic"
 ]
 
+_RETRYABLE = frozenset({408, 409, 425, 429})
+
 
 class Ask(msgspec.Struct, frozen=True):
-    """Ask the model, after `delay_ms`. `attempt` is 1-based."""
+    """Ask the model, after `delay_ms`. `attempt` is 1-based; `max_tokens` is what its answer may have."""
 
     prompt: Prompt
     attempt: int
     delay_ms: int
+    max_tokens: int
 
 
 class Made(msgspec.Struct, frozen=True):
@@ -47,70 +63,123 @@ Step: TypeAlias = Ask | Made | GaveUp
 
 
 class Sampling:
-    """One summary, from the first question to its end."""
+    """One summary, from the first question to its end.
+
+    `attempts` are samples asked for, `reductions` the steps by which the input had to shrink.
+    """
 
     def __init__(
-        self, source: Source, *, budget: int, retry_delay_ms: int, count: Callable[[str], int]
+        self,
+        source: Source,
+        *,
+        window: int | None,
+        max_output: int,
+        retry_delay_ms: int,
+        count: Callable[[str], int],
     ) -> None:
-        """`budget` is what the prompt may have, tokens of the summariser's window."""
+        """`window` is the summariser's, tokens, None for unknown; `max_output` tokens of an answer."""
         self.attempts = 0
         self.reductions = 0
         self._source = source
+        self._count = count
         self._delay = retry_delay_ms
         self._retries = 0
-        fitted = summary_prompt.fit(source, budget, count)
-        self._input: summary_prompt.Input | None = None
-        self._prompt: Prompt | None = None
-        if fitted is not None:
-            self._input, self._prompt, self.reductions = fitted
+        self._max_output = max_output
+        budget, self._output = share(window, max_output)
+        self._input: Input | None = Input()
+        self._prompt = summary_prompt.render(source, Input())
+        self._fit(budget)
 
     def begin(self) -> Step:
         """The first step."""
-        return self._ask(0) if self._prompt is not None else GaveUp("contextExhausted")
+        return self._ask(0)
 
-    def take_reply(self, text: str, *, is_text: bool) -> Step:
-        """The next step after an answer."""
-        assert self._prompt is not None
+    def take_reply(self, text: str, *, is_text: bool, last: bool = False) -> Step:
+        """The next step after an answer; after a `last` one nobody is asked again."""
         verdict = summary_reply.judge(
             text,
             source_chars=len(self._prompt.user),
-            turn=max(0, self._source.state.turn - 1),
+            turn=summary_prompt.newest_turn(self._source),
+            known=self._source.state.summary.decisions,
+            handles=summary_prompt.handles(self._source),
             is_text=is_text,
         )
         if verdict.digest is not None:
             return Made(verdict.digest)
-        if self.attempts >= MAX_SAMPLES:
+        if last or self.attempts >= MAX_SAMPLES:
             return GaveUp("emptyExhausted" if verdict.flaw in ("empty", "notText") else "invalidOutput")
         return self._retry()
 
-    def take_trouble(self, trouble: Trouble) -> Step:
-        """The next step after a failure."""
+    def take_trouble(self, trouble: Trouble, limit: int = 0) -> Step:
+        """The next step after a failure. `limit` is the context length an overflow named, 0 for none."""
         match trouble:
             case "unavailable":
                 return GaveUp("noSampler", counts=False)
+            case "declined":
+                return GaveUp("deterministic", counts=False)
             case "fatal":
                 return GaveUp("deterministic")
             case "overflow":
-                return self._shrink()
+                return self._shrink(limit)
             case "transient" | "timeout":
                 return self._retry() if self.attempts < MAX_SAMPLES else GaveUp("transientExhausted")
 
-    def _shrink(self) -> Step:
-        assert self._input is not None
-        smaller = summary_prompt.reduce(self._source, self._input)
-        if smaller is None or self.attempts >= MAX_SAMPLES:
+    def _shrink(self, limit: int) -> Step:
+        """One step smaller, or as many as a named limit needs; asked again at once (E §6.5)."""
+        if self.attempts >= MAX_SAMPLES:
             return GaveUp("contextExhausted")
-        self._input = smaller
-        self._prompt = summary_prompt.render(self._source, smaller)
-        self.reductions += 1
+        self._reduce()
+        if limit:
+            budget, self._output = share(limit, self._max_output)
+            self._fit(budget)
         return self._ask(0)
 
+    def _fit(self, budget: int) -> None:
+        while self._input is not None and self._size() > budget:
+            self._reduce()
+
+    def _size(self) -> int:
+        return self._count(self._prompt.system) + self._count(self._prompt.user)
+
+    def _reduce(self) -> None:
+        """One step smaller; no input is left where there is none."""
+        if self._input is None:
+            return
+        self._input = summary_prompt.reduce(self._source, self._input)
+        if self._input is not None:
+            self._prompt = summary_prompt.render(self._source, self._input)
+            self.reductions += 1
+
     def _retry(self) -> Step:
-        delay = min(self._delay * 2**self._retries, 8_000) * 3 // 4
+        delay = min(self._delay * 2**self._retries, MAX_DELAY_MS) * 3 // 4
         self._retries += 1
         return self._ask(delay)
 
-    def _ask(self, delay_ms: int) -> Ask:
-        assert self._prompt is not None
+    def _ask(self, delay_ms: int) -> Step:
+        if self._input is None:
+            return GaveUp("contextExhausted")
         self.attempts += 1
-        return Ask(self._prompt, self.attempts, delay_ms)
+        return Ask(self._prompt, self.attempts, delay_ms, self._output)
+
+
+def share(window: int | None, max_output: int) -> tuple[int, int]:
+    """Tokens of a summariser's window for prompt and answer; the answer never takes more than half."""
+    if not window:
+        return UNKNOWN_WINDOW_BUDGET, max_output
+    output = min(max_output, window // 2)
+    return (window - output) * MARGIN[0] // MARGIN[1], output
+
+
+def trouble_of(error: ProviderError) -> tuple[Trouble, int]:
+    """What a provider's error means for a sample (E §6.5), and the context length it named, 0 for none.
+
+    Worth another try are 408, 409, 425, 429, 5xx and what has no status; money and quota never are.
+    """
+    found = recognise(error)
+    if found.kind == "overflow":
+        return "overflow", found.limit
+    if is_exhausted(error):
+        return "fatal", 0
+    if found.kind == "rateLimit" or error.status is None:
+        return "transient", 0
+    return ("transient" if error.status in _RETRYABLE or error.status >= 500 else "fatal"), 0

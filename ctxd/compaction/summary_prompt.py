@@ -3,12 +3,15 @@
 Calls are shown with their arguments and results with head and tail, no images, no reasoning. When
 the input is too large it shrinks in a fixed order, strictly: bodies of files that can be read
 again, then the oldest whole units, then what each message may have (E §6.6).
+
+Every message begins a line with its number; whatever it contains is indented, so that no content
+can pass for another message or for a part of the prompt (O §7).
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 
 import msgspec
 
@@ -17,7 +20,7 @@ from ctxd.compaction.ledger import headings
 from ctxd.core.facts import is_file_read
 from ctxd.core.fold import SessionState
 from ctxd.core.units import Unit
-from ctxd.model.blocks import Media, Opaque, Reasoning, Text, ToolCall, ToolResult
+from ctxd.model.blocks import Block, Media, Opaque, Reasoning, Text, ToolCall, ToolResult
 from ctxd.model.summary import SessionSummary
 
 CAP_CHARS = 5_000
@@ -25,9 +28,10 @@ CAP_MIN = 625
 """Characters one message may have in the prompt, at first and at least (E §6.3, §6.6)."""
 
 ARGUMENT_CHARS = 1_200
-MAX_OUTPUT_TOKENS = 8_000
 DROP_PART = 4
 """One unit in so many is dropped at a time, the oldest first."""
+
+FILE_OMITTED = "[file content, can be read again]"
 
 SYSTEM = """\
 You write the record of an agent session whose older messages are about to leave the model's view. The record
@@ -42,11 +46,21 @@ Rules:
 - Leave out credentials, hidden control messages and raw reasoning.
 - Where evidence conflicts, the newer and more authoritative wins.
 - Keep every known decision word for word, or repeat it with the prefix [STALE] if it no longer holds.
+- Point at a result worth reading again by its message's number in brackets, as [12].
 - Where there is nothing to say under a heading, write "- No evidence observed."
 
 Answer with one <summary> element that holds these level-two headings, each once and in this order, with short
-list items under each:
+list items under each (under "Active tasks and background work", begin finished ones with "done:"):
 """
+
+_INDENT = "\n    "
+_HEADING = re.compile(
+    r"^([ \t>]*)#{1,6}[ \t]+(?=(?:" + "|".join(map(re.escape, headings())) + r")\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TAG = re.compile(r"<(?=/?\s*(?:summary|analysis)\b)", re.IGNORECASE)
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class Input(msgspec.Struct, frozen=True):
@@ -74,24 +88,6 @@ class Source(msgspec.Struct, frozen=True):
     instructions: str = ""
 
 
-def fit(source: Source, budget: int, count: Callable[[str], int]) -> tuple[Input, Prompt, int] | None:
-    """The largest input whose prompt has at most `budget` tokens, and how often it had to shrink.
-
-    None when even the smallest does not fit.
-    """
-    shown = Input()
-    reductions = 0
-    while True:
-        prompt = render(source, shown)
-        if count(prompt.system) + count(prompt.user) <= budget:
-            return shown, prompt, reductions
-        smaller = reduce(source, shown)
-        if smaller is None:
-            return None
-        shown = smaller
-        reductions += 1
-
-
 def reduce(source: Source, shown: Input) -> Input | None:
     """The next smaller input; None when there is none. Its prompt is strictly shorter."""
     length = len(render(source, shown).user)
@@ -114,8 +110,8 @@ def render(source: Source, shown: Input) -> Prompt:
     """The prompt for an input."""
     parts: list[str] = []
     if source.instructions:
-        parts.append("## What to look after\n\n" + source.instructions)
-    if known := _known(source.state.summary):
+        parts.append("## What to look after\n\n" + _plain(source.instructions))
+    if known := _known(source.state.summary, shown.cap):
         parts.append("## Known state\n\n" + known)
     lines = [
         line
@@ -123,46 +119,88 @@ def render(source: Source, shown: Input) -> Prompt:
         for index in range(unit.start, unit.end)
         for line in _lines(index, source.items[index], source.state, shown)
     ]
-    note = f"({shown.skipped} older units are not shown.)\n\n" if shown.skipped else ""
+    note = f"(Older units not shown: {shown.skipped}.)\n\n" if shown.skipped else ""
     parts.append("## Conversation\n\n" + note + "\n\n".join(lines))
     parts.append("Write the <summary> now.")
     system = SYSTEM + "\n".join(f"## {heading}" for heading in headings())
     return Prompt(system, "\n\n".join(parts), shown.skipped)
 
 
-def _known(summary: SessionSummary) -> str:
-    """Decisions and open ends of the typed state; the user's words are kept by the host and need no copy."""
-    lines = [f"- decision: {'[STALE] ' if d.stale else ''}{d.summary}" for d in summary.decisions]
-    lines += [f"- done: {line}" for line in summary.progress_done]
-    lines += [f"- in progress: {line}" for line in summary.progress_in_progress]
-    lines += [f"- risk: {line}" for line in summary.risks]
-    return _plain("\n".join(lines))
+def handles(source: Source) -> dict[int, str]:
+    """What brings back the results of each message that has some, by the number a prompt gives it."""
+    found: dict[int, str] = {}
+    for unit in source.units:
+        for index in range(unit.start, unit.end):
+            facts = source.items[index].entry.facts
+            if facts.results:
+                first = facts.results[0].call_id
+                unique = len(facts.results) == 1 and len(source.state.results.get(first, ())) == 1
+                found[index] = first if unique else facts.id
+    return found
+
+
+def newest_turn(source: Source) -> int:
+    """The turn of the newest message that is summarised; 0 is the first user turn."""
+    turns = [source.items[unit.end - 1].entry.turn for unit in source.units]
+    return max(0, max(turns, default=0) - 1)
+
+
+def _known(summary: SessionSummary, cap: int) -> str:
+    """Decisions and open ends of the typed state, the newest within a share of `cap` characters each.
+
+    The user's words are kept by the host and need no copy.
+    """
+    decisions = [f"- decision: {'[STALE] ' if d.stale else ''}{d.summary}" for d in summary.decisions]
+    lines = _newest(decisions, cap)
+    lines += _newest([f"- done: {line}" for line in summary.progress_done], cap // 2)
+    lines += _newest([f"- in progress: {line}" for line in summary.progress_in_progress], cap // 2)
+    lines += _newest([f"- risk: {line}" for line in summary.risks], cap // 2)
+    return "\n".join(lines)
+
+
+def _newest(lines: Sequence[str], room: int) -> list[str]:
+    kept: list[str] = []
+    for line in reversed(lines):
+        text = _plain(line)
+        room -= len(text) + 1
+        if room < 0:
+            break
+        kept.append(text)
+    return kept[::-1]
 
 
 def _lines(index: int, item: Item, state: SessionState, shown: Input) -> list[str]:
-    lines: list[str] = []
     facts = item.entry.facts
-    for block in item.view.blocks:
-        match block:
-            case Text(text=text):
-                lines.append(f"[{index}] {item.view.role}: {_clip(text, shown.cap)}")
-            case ToolCall(name=name, arguments=arguments):
-                lines.append(f"[{index}] call {name} {_clip(arguments, min(ARGUMENT_CHARS, shown.cap))}")
-            case ToolResult(call_id=call_id, text=text, is_error=failed):
-                call = state.call_of(call_id, facts.id)
-                outcome = "failed" if failed else "ok"
-                name = call.name if call else "tool"
-                body = "[file content, can be read again]"
-                if shown.files or call is None or not is_file_read(call):
-                    body = _clip(text, shown.cap)
-                lines.append(f"[{index}] result of {name} ({outcome}): {body}")
-            case Media(kind=kind):
-                lines.append(f"[{index}] [{kind} omitted from compaction]")
-            case Opaque(name=name):
-                lines.append(f"[{index}] [{name} omitted from compaction]")
-            case Reasoning():
-                pass
-    return [_plain(line) for line in lines]
+    if facts.hidden and facts.role == "user" and not facts.results:
+        # Control messages are not the session's matter.
+        return []
+    return [
+        f"[{index}] {_plain(line)}"
+        for block in item.view.blocks
+        if (line := _line(block, item, state, shown))
+    ]
+
+
+def _line(block: Block, item: Item, state: SessionState, shown: Input) -> str:
+    match block:
+        case Text(text=text):
+            return f"{item.view.role}: {_clip(text, shown.cap)}"
+        case ToolCall(name=name, arguments=arguments):
+            return f"call {name} {_clip(arguments, min(ARGUMENT_CHARS, shown.cap))}"
+        case ToolResult(call_id=call_id, text=text, is_error=failed, media=media):
+            call = state.call_of(call_id, item.entry.facts.id)
+            name = call.name if call else "tool"
+            is_file = call is not None and is_file_read(call)
+            hidden = is_file and not shown.files and len(text) > len(FILE_OMITTED)
+            body = FILE_OMITTED if hidden else _clip(text, shown.cap)
+            images = "".join(f" [{m.kind} omitted from compaction]" for m in media)
+            return f"result of {name} ({'failed' if failed else 'ok'}): {body}{images}"
+        case Media(kind=kind):
+            return f"[{kind} omitted from compaction]"
+        case Opaque(name=name):
+            return f"[{name} omitted from compaction]"
+        case Reasoning():
+            return ""
 
 
 def _clip(text: str, cap: int) -> str:
@@ -174,8 +212,7 @@ def _clip(text: str, cap: int) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that cannot pass for a heading or a tag of the prompt, nor break an encoder."""
-    for heading in headings():
-        text = text.replace(f"## {heading}", json.dumps(heading)[1:-1])
-    text = text.replace("<summary", "<\u200bsummary").replace("</summary", "<\u200b/summary")
-    return text.encode("utf-8", "replace").decode("utf-8")
+    """Text that cannot pass for a message, a heading or a tag of the prompt, nor break an encoder."""
+    text = _UNPRINTABLE.sub(" ", _SURROGATE.sub("\ufffd", text))
+    text = _TAG.sub("&lt;", _HEADING.sub(r"\1", text))
+    return _INDENT.join(text.splitlines())

@@ -40,6 +40,12 @@ _RATE_CODES = frozenset(
     ]
 )
 
+_EXHAUSTED = re.compile(
+    r"""insufficient[_\s](?:quota|balance|credits?|funds)|billing|credit\s+balance|out\s+of\s+credits?
+        |exceeded\s+your\s+(?:current\s+)?quota|payment\s+required|余额不足|欠费|额度已用""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
 _CODES = frozenset(
     [
         "context_length_exceeded",
@@ -147,6 +153,12 @@ def recognise(error: ProviderError) -> Recognised:
     if named or error.status == 413 or _WORDING.search(text):
         return Recognised("overflow", _limit_in(text, error.body))
     return Recognised("other")
+
+
+def is_exhausted(error: ProviderError) -> bool:
+    """True when money or quota ran out: the same request will not work a moment later (E §6.5)."""
+    text = " \n".join([error.code, error.message, *_texts(error.body)])[:MAX_TEXT]
+    return error.status == 402 or _EXHAUSTED.search(text) is not None
 
 
 def _limit_in(text: str, body: Any) -> int:

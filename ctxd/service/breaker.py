@@ -17,14 +17,13 @@ class Breaker:
         self._failures: OrderedDict[tuple[str, str], tuple[int, int]] = OrderedDict()
 
     def allows(self, key: tuple[str, str], now: int, cooldown: int) -> bool:
-        """False while open. After the pause one attempt is let through; its outcome decides."""
+        """False while open. After the pause an attempt is let through, and its outcome decides.
+
+        A session has one compaction at a time, so there is one attempt; a clock that was set back
+        keeps nobody waiting.
+        """
         count, since = self._failures.get(key, (0, 0))
-        if count < FAILURES:
-            return True
-        if now - since < cooldown:
-            return False
-        self._failures[key] = (FAILURES, now)
-        return True
+        return count < FAILURES or not 0 <= now - since < cooldown
 
     def failed(self, key: tuple[str, str], now: int) -> None:
         """Count a failure. Aborts and blocked hooks are none."""

@@ -10,6 +10,7 @@ from ctxd.compaction.audit import Audit
 from ctxd.compaction.preservation import Preserved
 from ctxd.compaction.restoration import Restored
 from ctxd.compaction.sampling import Sampling
+from ctxd.core.fold import Entry
 from ctxd.core.projection import Projection
 from ctxd.model.events import CompactionReason, Strategy, Trigger, UnitFate
 from ctxd.model.messages import Native
@@ -34,7 +35,10 @@ class Size(msgspec.Struct, frozen=True):
 
 
 class Job(msgspec.Struct, frozen=True):
-    """One request for a compaction. `requested` is a target in tokens, `up_to` a message id."""
+    """One request for a compaction. `requested` is a target in tokens, `up_to` a message id.
+
+    `hook_failure` says why the host's hook had no word in it.
+    """
 
     trigger: Trigger
     reason: CompactionReason
@@ -44,12 +48,15 @@ class Job(msgspec.Struct, frozen=True):
     instructions: str = ""
     dry_run: bool = False
     delivery: Literal["request", "inline"] = "request"
+    hook_failure: str = ""
 
 
 class Compaction(msgspec.Struct, frozen=True):
-    """The outcome of one attempt. `failure` names a reason when the outcome is no success.
+    """The outcome of one attempt.
 
-    `attempts` are samples taken from a model, `reductions` times its input had to shrink.
+    `failure` names a reason when the outcome is no success, or when it is one without the summary
+    that was wanted. `attempts` are samples taken from a model, `reductions` steps by which its input
+    had to shrink, `usage` what all samples reported together.
     """
 
     outcome: Outcome
@@ -75,8 +82,12 @@ class Compaction(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """The part of a view that is to be replaced, as it stood. `end` is exclusive."""
+    """The part of a view that is to be replaced, as it stood. `end` is exclusive.
 
+    `entries` are copies: whatever happens to the view meanwhile, a plan is made of what was read.
+    """
+
+    entries: tuple[Entry, ...]
     natives: tuple[Native, ...]
     end: int
     generation: int
@@ -87,11 +98,15 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """A compaction that waits for the host's text: `request` is what its model should be asked."""
+    """A compaction that waits for the host's text: `request` is what its model should be asked.
+
+    `plain` is what is done without one.
+    """
 
     job: Job
     snapshot: Snapshot
     sampling: Sampling
+    plain: Drafted
     request: SampleRequest
 
 

@@ -13,20 +13,17 @@ import anyio
 import msgspec
 
 from ctxd.compaction import fallback, gate
-from ctxd.compaction.audit import audit
 from ctxd.compaction.extract import Item
-from ctxd.compaction.sampling import Ask, Made
-from ctxd.core.fold import Entry
+from ctxd.compaction.sampling import Ask
 from ctxd.core.projection import Projection
 from ctxd.core.units import Unit, divide
 from ctxd.model.errors import Busy, CheckpointFailed, InvalidParams, NotFound, RevisionConflict, StoreError
-from ctxd.model.events import CheckpointCommitted, CompactionReason, Kept, Placed, ViewElided, ViewUndone
+from ctxd.model.events import CheckpointCommitted, CompactionReason, ViewElided, ViewUndone
 from ctxd.model.summary import SessionSummary
 from ctxd.service.compactions import (
     CHECKPOINT_VERSION,
     Compaction,
     Job,
-    Outcome,
     Planned,
     Size,
     Snapshot,
@@ -34,10 +31,19 @@ from ctxd.service.compactions import (
 )
 from ctxd.service.eliding import plan_everything
 from ctxd.service.host import HookReply, HookRequest
+from ctxd.service.outcomes import ended, planned
 from ctxd.service.replacing import MAX_BYTES, MAX_MESSAGES, Drafted, broken_rule, draft, gone
 from ctxd.service.restoring import recent_files
 from ctxd.service.session import Session, Written
-from ctxd.service.summaries import Summarised, prepare_sampling, request_of, summarise, wants_model
+from ctxd.service.summaries import (
+    Summarised,
+    concluded,
+    prepare_sampling,
+    request_of,
+    settle,
+    summarise,
+    wants_model,
+)
 
 PLANS_KEPT = 8
 """Dry runs that can still be committed, per session."""
@@ -46,52 +52,47 @@ PLANS_KEPT = 8
 async def compact(session: Session, job: Job) -> Compaction:
     """Replace the view, or its beginning up to `job.up_to`. Must be called without the lane.
 
-    Raises Busy while another compaction of the session runs, NotFound for an unknown `up_to`, and
-    CheckpointFailed when the checkpoint cannot be made durable; the old view stays then.
+    Raises Busy while another compaction of the session runs, NotFound for an unknown `up_to`,
+    SessionLocked or ReadOnly where nothing can be written, and CheckpointFailed when the checkpoint
+    cannot be made durable; the old view stays then.
     """
     async with _single_flight(session):
+        if not job.dry_run:
+            # Nothing to write refuses as any write would: before anybody is asked for a summary.
+            await session.log.append([])
         async with session.lane:
             await session.settle()
             snapshot = await _take(session, job)
-        host = session.environment.host
-        host.phase(session, "start", {"tokens": snapshot.before.tokens, "messages": snapshot.before.messages})
-        try:
-            done = await _run(session, job, snapshot)
-        finally:
-            host.phase(session, "complete", {"tokens": session.tokens(), "messages": len(session.state.view)})
-        if done.outcome == "applied":
-            host.view_changed(session, "compaction")
-        return done
+        async with _announced(session):
+            return await _run(session, job, snapshot)
 
 
 async def commit_plan(session: Session, plan_id: str, summary: str | None) -> Compaction:
     """Apply a dry run, or go on with a plan that asked for input.
 
-    Raises NotFound for an unknown plan, InvalidParams when one that needs a text has none, and
-    RevisionConflict when the session moved on.
+    Raises NotFound for an unknown plan, InvalidParams when one that needs a text has none or one that
+    needs none has a text, and RevisionConflict when the session moved on.
     """
     async with _single_flight(session):
         waiting = session.waiting.get(plan_id)
-        if waiting is not None:
-            if summary is None:
-                raise InvalidParams.at("summary", "this plan asked for a model's text")
-            done = await _take_input(session, plan_id, waiting, summary)
-        else:
+        plan = session.plans.get(plan_id)
+        if waiting is None and plan is None:
+            raise NotFound("no such plan", hint="plans are used once and end with the daemon", planId=plan_id)
+        if waiting is not None and summary is None:
+            raise InvalidParams.at("summary", "this plan asked for a model's text")
+        if waiting is None and summary is not None:
+            raise InvalidParams.at("summary", "this plan asked for no text")
+        _check_revision(session, waiting.snapshot.revision if waiting else plan.revision if plan else 0)
+        async with _announced(session):
+            if waiting is not None:
+                del session.waiting[plan_id]
+                return await _take_input(session, waiting, summary or "")
+            assert plan is not None
             async with session.lane:
-                planned = session.plans.get(plan_id)
-                if planned is None:
-                    raise NotFound(
-                        "no such plan",
-                        hint="plans are kept until the daemon ends; plan again",
-                        planId=plan_id,
-                    )
-                if planned.revision != session.state.revision:
-                    raise _moved_on(planned.revision, session.state.revision)
-                done = await _commit(session, planned)
+                _check_revision(session, plan.revision)
+                done = await _commit(session, plan)
                 del session.plans[plan_id]
-    if done.outcome == "applied":
-        session.environment.host.view_changed(session, "compaction")
-    return done
+                return done
 
 
 async def undo(session: Session, checkpoint_id: str | None) -> None:
@@ -145,6 +146,18 @@ async def _single_flight(session: Session) -> AsyncIterator[None]:
         session.compacting = False
 
 
+@asynccontextmanager
+async def _announced(session: Session) -> AsyncIterator[None]:
+    """Tell the host that a compaction began and that it ended, however it ends."""
+    host = session.environment.host
+    state = session.state
+    host.phase(session, "start", {"tokens": session.tokens(), "messages": len(state.view)})
+    try:
+        yield
+    finally:
+        host.phase(session, "complete", {"tokens": session.tokens(), "messages": len(state.view)})
+
+
 async def _take(session: Session, job: Job) -> Snapshot:
     state = session.state
     end = len(state.view)
@@ -153,6 +166,7 @@ async def _take(session: Session, job: Job) -> Snapshot:
     entries = state.view[:end]
     before = Size(session.tokens(end), end, sum(entry.size for entry in entries))
     return Snapshot(
+        entries=tuple(entry.copy() for entry in entries),
         natives=tuple(await session.natives([entry.facts.id for entry in entries])),
         end=end,
         generation=state.generation,
@@ -173,34 +187,39 @@ def _end_of(session: Session, message_id: str) -> int:
 
 
 async def _run(session: Session, job: Job, snapshot: Snapshot) -> Compaction:
-    def ended(outcome: Outcome, failure: str) -> Compaction:
-        return _ended(job, snapshot, outcome, failure)
-
     if not snapshot.projection.reachable and job.reason in ("threshold", "modelChange"):
-        return ended("cannotReach", "floor")
+        return ended(job, snapshot, "cannotReach", Summarised(), "floor")
     verdict = await _ask_hook(session, job, snapshot)
     if not verdict.allow:
-        return ended("blocked", verdict.reason or "blocked by the host")
-    if verdict.instructions:
-        joined = "\n\n".join(part for part in (job.instructions, verdict.instructions) if part)
-        job = msgspec.structs.replace(job, instructions=joined)
+        return ended(job, snapshot, "blocked", Summarised(), verdict.reason or "blocked by the host")
+    joined = "\n\n".join(part for part in (job.instructions, verdict.instructions) if part)
+    job = msgspec.structs.replace(job, instructions=joined, hook_failure=verdict.failure)
     if (elided := await _elide_first(session, job, snapshot)) is not None:
         return elided
-    entries = session.state.view[: snapshot.end]
-    made = await _draft(session, job, snapshot, entries, None)
-    summary = Summarised(None, "")
-    if wants_model(session, job):
-        items, units = gone(session, entries, snapshot.natives, made)
-        if units and job.delivery == "inline":
-            return await _wait_for_input(session, job, snapshot, items, units)
-        if units:
-            summary = await summarise(session, job, items, units)
-    if summary.digest is not None:
-        worded = await _draft(session, job, snapshot, entries, summary.digest)
-        if gate.is_gain(snapshot.before.tokens, worded.plan.after):
-            return await _finish(session, job, snapshot, worded, summary)
-        summary = msgspec.structs.replace(summary, digest=None, failure="insufficientReduction")
+    plain = await _draft(session, job, snapshot, None)
+    if not wants_model(session, job):
+        return await _finish(session, job, snapshot, plain, Summarised())
+    items, units = gone(session, snapshot.entries, snapshot.natives, plain)
+    if not units:
+        return await _finish(session, job, snapshot, plain, Summarised())
+    if job.delivery == "inline":
+        return await _wait_for_input(session, job, snapshot, plain, items, units)
+    made, summary = await _word(session, job, snapshot, plain, await summarise(session, job, items, units))
+    settle(session, summary)
     return await _finish(session, job, snapshot, made, summary)
+
+
+async def _word(
+    session: Session, job: Job, snapshot: Snapshot, plain: Drafted, summary: Summarised
+) -> tuple[Drafted, Summarised]:
+    """The draft that words a summary where it reaches what it must; else the plain one, and why."""
+    if summary.digest is None:
+        return plain, summary
+    worded = await _draft(session, job, snapshot, summary.digest)
+    fits = worded.plan.after <= max(worded.plan.target, plain.plan.after)
+    if fits and gate.is_gain(snapshot.before.tokens, worded.plan.after):
+        return worded, summary
+    return plain, msgspec.structs.replace(summary, digest=None, failure="insufficientReduction", counts=True)
 
 
 async def _elide_first(session: Session, job: Job, snapshot: Snapshot) -> Compaction | None:
@@ -214,8 +233,9 @@ async def _elide_first(session: Session, job: Job, snapshot: Snapshot) -> Compac
         if batch is None or after > snapshot.goal or state.generation != snapshot.generation:
             return None
         await session.commit([Written(ViewElided(elisions=batch.elisions, stage="manual"))])
+        session.environment.host.view_changed(session, "compaction")
         size = Size(session.tokens(), len(state.view), state.view_bytes)
-    done = _ended(job, snapshot, "applied", "")
+    done = ended(job, snapshot, "applied", Summarised())
     return msgspec.structs.replace(done, after=size, strategy="elision")
 
 
@@ -224,46 +244,29 @@ async def _finish(
 ) -> Compaction:
     """Check a draft and commit it, or keep it as a plan."""
     if not gate.is_gain(snapshot.before.tokens, made.plan.after):
-        return _ended(job, snapshot, "noop", summary.failure or "insufficientReduction")
-    entries = session.state.view[: snapshot.end]
-    if rule := broken_rule(session, entries, snapshot.natives, made):
-        return _ended(job, snapshot, "failed", rule)
+        failure = "" if summary.failure else "insufficientReduction"
+        return ended(job, snapshot, "noop", summary, failure)
+    if rule := broken_rule(session, snapshot.entries, snapshot.natives, made):
+        return ended(job, snapshot, "failed", summary, rule)
     async with session.lane:
         if session.state.generation != snapshot.generation:
-            return _ended(job, snapshot, "failed", "viewChanged")
-        planned = Planned(
-            report=_report(session, job, snapshot, made, summary),
+            return ended(job, snapshot, "failed", summary, "viewChanged")
+        ready = Planned(
+            report=planned(session, job, snapshot, made, summary),
             drafted=made,
             covers=snapshot.end,
             revision=session.state.revision,
         )
-        if job.dry_run:
-            return _keep(session, planned)
-        return await _commit(session, planned)
+        return _keep(session, ready) if job.dry_run else await _commit(session, ready)
 
 
-def _ended(job: Job, snapshot: Snapshot, outcome: Outcome, failure: str) -> Compaction:
-    return Compaction(
-        outcome,
-        job.trigger,
-        job.reason,
-        snapshot.before,
-        snapshot.before,
-        snapshot.goal,
-        snapshot.projection.floor,
-        failure=failure,
-    )
-
-
-async def _draft(
-    session: Session, job: Job, snapshot: Snapshot, entries: Sequence[Entry], digest: SessionSummary | None
-) -> Drafted:
+async def _draft(session: Session, job: Job, snapshot: Snapshot, digest: SessionSummary | None) -> Drafted:
     partial = job.up_to is not None
     recent = await recent_files(session, partial=partial)
     extra = fallback.Extra(digest=digest, recent=recent, keep_nothing=partial)
     weigher = await session.weigher()
     return await anyio.to_thread.run_sync(
-        draft, session, entries, snapshot.natives, weigher, job.requested, extra
+        draft, session, snapshot.entries, snapshot.natives, weigher, job.requested, extra
     )
 
 
@@ -281,100 +284,70 @@ async def _ask_hook(session: Session, job: Job, snapshot: Snapshot) -> HookReply
 
 
 async def _wait_for_input(
-    session: Session, job: Job, snapshot: Snapshot, items: Sequence[Item], units: Sequence[Unit]
+    session: Session,
+    job: Job,
+    snapshot: Snapshot,
+    plain: Drafted,
+    items: Sequence[Item],
+    units: Sequence[Unit],
 ) -> Compaction:
     """Answer what the host should ask its model; `context/commit` brings the text."""
     sampling = await prepare_sampling(session, job, items, units)
     step = sampling.begin()
     if not isinstance(step, Ask):
-        made = await _draft(session, job, snapshot, session.state.view[: snapshot.end], None)
-        return await _finish(session, job, snapshot, made, Summarised(None, "contextExhausted"))
+        return await _finish(session, job, snapshot, plain, Summarised(failure="contextExhausted"))
     plan_id = session.environment.new_id("p")
-    session.waiting[plan_id] = Waiting(job, snapshot, sampling, request_of(session, step))
+    request = request_of(session, step)
+    revision = session.state.revision
+    session.waiting = {k: w for k, w in session.waiting.items() if w.snapshot.revision == revision}
+    session.waiting[plan_id] = Waiting(job, snapshot, sampling, plain, request)
     while len(session.waiting) > PLANS_KEPT:
         session.waiting.pop(next(iter(session.waiting)))
-    asked = msgspec.structs.replace(_ended(job, snapshot, "inputRequired", ""), plan_id=plan_id)
-    return msgspec.structs.replace(asked, sampling=session.waiting[plan_id].request)
+    asked = ended(job, snapshot, "inputRequired", Summarised())
+    return msgspec.structs.replace(asked, plan_id=plan_id, sampling=request)
 
 
-async def _take_input(session: Session, plan_id: str, waiting: Waiting, text: str) -> Compaction:
+async def _take_input(session: Session, waiting: Waiting, text: str) -> Compaction:
     """Go on with a summary given inline; it passes the same gate as a sampled one."""
-    state = session.state
-    snapshot = waiting.snapshot
-    if state.revision != snapshot.revision:
-        raise _moved_on(snapshot.revision, state.revision)
-    del session.waiting[plan_id]
-    step = waiting.sampling.take_reply(text, is_text=True)
-    summary = Summarised(None, "invalidOutput", 1)
-    if isinstance(step, Made):
-        summary = Summarised(step.digest, "", 1)
-    entries = state.view[: snapshot.end]
-    made = await _draft(session, waiting.job, snapshot, entries, summary.digest)
-    return await _finish(session, waiting.job, snapshot, made, summary)
+    step = waiting.sampling.take_reply(text, is_text=True, last=True)
+    assert not isinstance(step, Ask)
+    summary = concluded(waiting.sampling, step)
+    job, snapshot = waiting.job, waiting.snapshot
+    made, summary = await _word(session, job, snapshot, waiting.plain, summary)
+    return await _finish(session, job, snapshot, made, summary)
 
 
-def _moved_on(expected: int, actual: int) -> RevisionConflict:
-    return RevisionConflict(
-        "the session has moved on since the plan was made",
-        hint="plan again",
-        expected=expected,
-        actual=actual,
-    )
+def _check_revision(session: Session, planned: int) -> None:
+    """Raises RevisionConflict when the session moved on since something was planned."""
+    actual = session.state.revision
+    if planned != actual:
+        raise RevisionConflict(
+            "the session has moved on since the plan was made",
+            hint="plan again",
+            expected=planned,
+            actual=actual,
+        )
 
 
-def _report(session: Session, job: Job, snapshot: Snapshot, made: Drafted, summary: Summarised) -> Compaction:
-    state = session.state
-    entries = state.view[: snapshot.end]
-    plan = made.plan
-    kept = {item.message_id for item in made.replacement if isinstance(item, Kept)}
-    placed = [item.facts for item in made.replacement if isinstance(item, Placed)]
-    size = sum(entry.size for entry in entries if entry.facts.id in kept) + sum(f.bytes for f in placed)
-    return Compaction(
-        outcome="planned",
-        trigger=job.trigger,
-        reason=job.reason,
-        before=snapshot.before,
-        after=Size(plan.after, len(made.replacement), size),
-        target=plan.target,
-        floor=snapshot.projection.floor,
-        strategy="model" if summary.digest is not None else "deterministic",
-        units=plan.units,
-        summary=plan.state,
-        audit=audit(entries, kept, made.shown, plan.quotes, plan.state.exact_records, state.positions.keys()),
-        preserved=made.preserved,
-        failure=_why_deterministic(job, summary),
-        attempts=summary.attempts,
-        reductions=summary.reductions,
-        usage=summary.usage,
-        files=plan.files,
-    )
-
-
-def _why_deterministic(job: Job, summary: Summarised) -> str:
-    """Why a model's summary that was wanted is not in use; "" when none was, or nobody is there to ask."""
-    if summary.failure == "noSampler" and job.strategy != "model":
-        return ""
-    return summary.failure
-
-
-def _keep(session: Session, planned: Planned) -> Compaction:
-    """Remember a dry run so that it can be committed."""
+def _keep(session: Session, plan: Planned) -> Compaction:
+    """Remember a dry run so that it can be committed; those the session has left behind are forgotten."""
     plan_id = session.environment.new_id("p")
-    session.plans[plan_id] = planned
+    session.plans = {k: p for k, p in session.plans.items() if p.revision == plan.revision}
+    session.plans[plan_id] = plan
     while len(session.plans) > PLANS_KEPT:
         session.plans.pop(next(iter(session.plans)))
-    return msgspec.structs.replace(planned.report, plan_id=plan_id)
+    return msgspec.structs.replace(plan.report, plan_id=plan_id)
 
 
-async def _commit(session: Session, planned: Planned) -> Compaction:
+async def _commit(session: Session, plan: Planned) -> Compaction:
     """Make the checkpoint durable and the view it stands for visible. The caller holds the lane."""
-    made = planned.drafted
+    made = plan.drafted
     checkpoint_id = session.environment.new_id("c")
-    report = msgspec.structs.replace(planned.report, outcome="applied", checkpoint_id=checkpoint_id)
+    report = msgspec.structs.replace(plan.report, outcome="applied", checkpoint_id=checkpoint_id)
     event = CheckpointCommitted(
         checkpoint_id=checkpoint_id,
         version=CHECKPOINT_VERSION,
-        covers=planned.covers,
+        covers=plan.covers,
         replacement=made.replacement,
         summary=made.plan.state,
         trigger=report.trigger,
@@ -396,4 +369,5 @@ async def _commit(session: Session, planned: Planned) -> Compaction:
             cause=error.kind,
         ) from error
     session.environment.note("compactions")
+    session.environment.host.view_changed(session, "compaction")
     return report

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
+from ctxd.compaction.sampling import Trouble
+
 if TYPE_CHECKING:
     from ctxd.service.session import Session
 
@@ -44,25 +46,21 @@ class HookRequest(msgspec.Struct, frozen=True):
 
 
 class HookReply(msgspec.Struct, frozen=True):
-    """The host's word: `instructions` go into the summary's prompt."""
+    """The host's word: `instructions` go into the summary's prompt. `failure` says why there is none."""
 
     allow: bool = True
     reason: str = ""
     instructions: str = ""
+    failure: Literal["", "hookTimeout", "hookFailed"] = ""
 
 
 class SampleFailed(Exception):
-    """Asking for a summary failed. `kind` decides what comes next.
+    """Asking for a summary failed. `limit` is the context length that an overflow named, 0 for none."""
 
-    `overflow`: the input must shrink; `transient`: the same may work later; `fatal`: it will not;
-    `timeout`; `unavailable`: there is nobody to ask.
-    """
-
-    def __init__(
-        self, kind: Literal["overflow", "transient", "fatal", "timeout", "unavailable"], message: str
-    ) -> None:
+    def __init__(self, kind: Trouble, message: str, limit: int = 0) -> None:
         super().__init__(message)
         self.kind = kind
+        self.limit = limit
 
 
 class Host(Protocol):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ctxd.dialects.overflow import ProviderError, recognise
+from ctxd.compaction.sampling import trouble_of
+from ctxd.dialects.overflow import ProviderError
 from ctxd.model.settings import SummarizerOptions
 from ctxd.service.host import SampleFailed, SampleReply, SampleRequest
 from ctxd.summarizers.provider import ProviderOptions, Refused, ask
@@ -25,7 +26,8 @@ class ProviderSummarizer:
         try:
             answer = await ask(self._options, request.system, user, request.max_tokens, within)
         except Refused as refused:
-            found = recognise(ProviderError(status=refused.status, message=str(refused), body=refused.body))
-            trouble = "overflow" if found.kind == "overflow" else refused.trouble
-            raise SampleFailed(trouble, "the provider did not answer") from refused
+            trouble, limit = refused.trouble, 0
+            if refused.answered:
+                trouble, limit = trouble_of(ProviderError(status=refused.status, body=refused.body))
+            raise SampleFailed(trouble, "the provider did not answer", limit) from refused
         return SampleReply(text=answer.text, model=answer.model, usage=answer.usage)

@@ -53,11 +53,11 @@ def draft(
     What a contract wants preserved and the plan would lose is put back as lines of the summary.
     """
     view = session.dialect.view
-    # Files that an earlier compaction showed are read again, or not shown.
+    # Files that an earlier compaction showed are read again, or not shown; a handoff was for its epoch.
     items = [
         Item(entry, view(native.value))
         for entry, native in zip(entries, natives, strict=True)
-        if entry.facts.inserted != "restoredFiles"
+        if entry.facts.inserted not in ("restoredFiles", "handoff")
     ]
 
     def plan_with(extra: fallback.Extra) -> fallback.Plan:

@@ -62,6 +62,10 @@ async def shrink(session: Session, phase: PreparePhase, before: Projection) -> S
 
     Raises what committing and compacting raise; then the view is as it was.
     """
+    limits = before.limits
+    if session.compacting and phase != "retry" and (limits is None or before.decisive <= limits.available):
+        # What runs already makes room; another change of the view would spoil its plan.
+        return Shrunk()
     async with session.lane:
         batch = await plan_elisions(session, phase, before)
     freed = batch.saved if batch else 0

@@ -1,10 +1,14 @@
-"""Getting a summary from whoever can write one: the host, or a provider of its own."""
+"""Getting a summary from whoever can write one: the host, or a provider of its own.
+
+Whether it is asked at all is the breaker's word; what came of it is told to the breaker by `settle`,
+when the result has passed or failed its gate.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, assert_never
 
 import anyio
 import msgspec
@@ -18,12 +22,6 @@ from ctxd.service.compactions import Job
 from ctxd.service.host import SampleFailed, SampleReply, SampleRequest
 from ctxd.service.session import Session
 
-UNKNOWN_WINDOW_BUDGET = 24_000
-"""Tokens a prompt may have where nobody knows the summariser's window."""
-
-MARGIN = (10, 13)
-"""The prompt is counted with the session's encoding; a summariser's own may need more."""
-
 
 class Summarizer(Protocol):
     """Somebody who can write a summary."""
@@ -32,13 +30,17 @@ class Summarizer(Protocol):
 
 
 class Summarised(msgspec.Struct, frozen=True):
-    """A digest, or why there is none. `usage` is what the last answer reported, native."""
+    """A digest, or why there is none. `usage` is what the samples reported together, native.
 
-    digest: SessionSummary | None
-    failure: str
+    `counts` is true for what the breaker should hear of.
+    """
+
+    digest: SessionSummary | None = None
+    failure: str = ""
     attempts: int = 0
     reductions: int = 0
     usage: dict[str, Any] | None = None
+    counts: bool = False
 
 
 def summarizer_of(session: Session) -> Summarizer | None:
@@ -68,7 +70,11 @@ async def prepare_sampling(
     options = session.environment.settings.summarizer
     return await anyio.to_thread.run_sync(
         lambda: Sampling(
-            source, budget=_budget(session), retry_delay_ms=options.retry_delay_ms, count=weigher.count
+            source,
+            window=options.window or session.window().value,
+            max_output=options.max_output_tokens,
+            retry_delay_ms=options.retry_delay_ms,
+            count=weigher.count,
         )
     )
 
@@ -79,31 +85,43 @@ async def summarise(session: Session, job: Job, items: Sequence[Item], units: Se
     options = environment.settings.summarizer
     writer = summarizer_of(session)
     if writer is None:
-        return Summarised(None, "noSampler")
-    key = breaker_key(session)
-    if not environment.breaker.allows(key, environment.now(), options.cooldown_ms):
-        return Summarised(None, "circuitOpen")
+        return Summarised(failure="noSampler")
+    if not environment.breaker.allows(breaker_key(session), environment.now(), options.cooldown_ms):
+        return Summarised(failure="circuitOpen")
     sampling = await prepare_sampling(session, job, items, units)
     step: Step = sampling.begin()
     usage: dict[str, Any] | None = None
     while isinstance(step, Ask):
         if step.delay_ms:
             await anyio.sleep(step.delay_ms / 1000)
-        request = request_of(session, step)
         try:
-            reply = await writer.sample(request, options.timeout_ms / 1000)
+            reply = await writer.sample(request_of(session, step), options.timeout_ms / 1000)
         except SampleFailed as failure:
-            step = sampling.take_trouble(failure.kind)
+            step = sampling.take_trouble(failure.kind, failure.limit)
             continue
-        usage = reply.usage or usage
+        usage = _add(usage, reply.usage)
         step = sampling.take_reply(reply.text, is_text=reply.is_text)
-    if isinstance(step, Made):
-        environment.breaker.succeeded(key)
-        return Summarised(step.digest, "", sampling.attempts, sampling.reductions, usage)
-    assert isinstance(step, GaveUp)
-    if step.counts:
-        environment.breaker.failed(key, environment.now())
-    return Summarised(None, step.failure, sampling.attempts, sampling.reductions, usage)
+    return concluded(sampling, step, usage)
+
+
+def concluded(sampling: Sampling, step: Made | GaveUp, usage: dict[str, Any] | None = None) -> Summarised:
+    """What a sampling came to."""
+    match step:
+        case Made(digest=digest):
+            return Summarised(digest, "", sampling.attempts, sampling.reductions, usage, True)
+        case GaveUp(failure=failure, counts=counts):
+            return Summarised(None, failure, sampling.attempts, sampling.reductions, usage, counts)
+        case _:
+            assert_never(step)
+
+
+def settle(session: Session, summary: Summarised) -> None:
+    """Tell the breaker what came of a summary that somebody was asked for."""
+    environment = session.environment
+    if summary.digest is not None:
+        environment.breaker.succeeded(breaker_key(session))
+    elif summary.counts:
+        environment.breaker.failed(breaker_key(session), environment.now())
 
 
 def request_of(session: Session, ask: Ask) -> SampleRequest:
@@ -113,7 +131,7 @@ def request_of(session: Session, ask: Ask) -> SampleRequest:
         attempt=ask.attempt,
         system=ask.prompt.system,
         messages=(("user", ask.prompt.user),),
-        max_tokens=session.environment.settings.summarizer.max_output_tokens,
+        max_tokens=ask.max_tokens,
     )
 
 
@@ -123,10 +141,19 @@ def breaker_key(session: Session) -> tuple[str, str]:
     return os.path.realpath(created.workspace if created else ""), session.session_id
 
 
-def _budget(session: Session) -> int:
-    options = session.environment.settings.summarizer
-    window = options.window or session.window().value
-    if not window:
-        return UNKNOWN_WINDOW_BUDGET
-    room = window - min(options.max_output_tokens, window // 2)
-    return max(1_000, room * MARGIN[0] // MARGIN[1])
+def _add(known: dict[str, Any] | None, new: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Usage of several samples together (E §6.5): numbers are added, all else is the newest's."""
+    if known is None or new is None:
+        return new if known is None else known
+    total = {**known, **new}
+    for name, value in new.items():
+        before = known.get(name)
+        if isinstance(value, dict) and isinstance(before, dict):
+            total[name] = _add(before, value)
+        elif _is_number(value) and _is_number(before):
+            total[name] = before + value
+    return total
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

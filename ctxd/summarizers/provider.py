@@ -1,21 +1,35 @@
 """Summaries from a provider of the daemon's own (`ctxd[llm]`), through pydantic-ai-slim.
 
 The key comes from the environment, is read when it is needed and is never stored. One request is
-one request: retries of the library are off, prompt caching is not asked for.
+one request: retries of the library are off, and neither tools nor prompt caching are asked for.
+Importing the library takes seconds, so it happens in a thread, when a summary is first wanted.
 """
 
 from __future__ import annotations
 
 import importlib
+import logging
 import os
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import anyio
 import msgspec
 
-Trouble: TypeAlias = Literal["overflow", "transient", "fatal", "timeout", "unavailable"]
+from ctxd.compaction.sampling import Trouble
 
 KEY_VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "google": "GOOGLE_API_KEY", "openai": "OPENAI_API_KEY"}
+
+_TYPES = {
+    "anthropic": ("AnthropicModel", "AnthropicProvider"),
+    "google": ("GoogleModel", "GoogleProvider"),
+    "openai": ("OpenAIChatModel", "OpenAIProvider"),
+}
+
+NO_KEY = "none"
+"""What a server behind `base_url` is given where there is no key: local ones do not ask for any."""
+
+_TALKATIVE = ("anthropic", "google_genai", "httpcore", "httpcore2", "httpx", "httpx2", "openai")
+"""Loggers that tell bodies of requests, which are conversations."""
 
 
 class ProviderOptions(msgspec.Struct, frozen=True):
@@ -28,15 +42,16 @@ class ProviderOptions(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A model's text and the usage it reported."""
+    """A model's text and the usage it reported. `is_text` is false where it gave something else instead."""
 
     text: str
     model: str
-    usage: dict[str, object]
+    usage: dict[str, Any]
+    is_text: bool = True
 
 
 class Refused(Exception):
-    """The provider did not answer. `status` is the HTTP status where there was one; `body` its error."""
+    """There is no answer. `answered`: the provider said so itself, with `status` and `body`."""
 
     def __init__(
         self, trouble: Trouble, message: str, *, status: int | None = None, body: Any = None
@@ -46,70 +61,83 @@ class Refused(Exception):
         self.status = status
         self.body = body
 
+    @property
+    def answered(self) -> bool:
+        return self.status is not None
+
 
 async def ask(options: ProviderOptions, system: str, user: str, max_tokens: int, within: float) -> Answer:
-    """One request; `within` in seconds. Raises Refused."""
+    """One request; `within` in seconds. Raises Refused, and nothing else but for cancellation."""
+    settings = {"max_tokens": max_tokens, "temperature": 0.0, "timeout": within, "max_retries": 0}
+    try:
+        with anyio.fail_after(within):
+            library = await anyio.to_thread.run_sync(_load, options)
+            async with library.provider:
+                return await _request(library, system, user, settings)
+    except Refused:
+        raise
+    except TimeoutError as error:
+        raise Refused("timeout", "the provider did not answer in time") from error
+    except Exception as error:
+        raise _refusal(error) from error
+
+
+class _Library(msgspec.Struct, frozen=True):
+    """Modules and objects of pydantic-ai for one request."""
+
+    direct: Any
+    messages: Any
+    provider: Any
+    model: Any
+
+
+def _load(options: ProviderOptions) -> _Library:
+    """The library with the model that options name. Raises Refused where there is none, or no key."""
+    if options.provider not in _TYPES:
+        raise Refused("unavailable", f"no such provider: {options.provider}")
+    variable = options.key_variable or KEY_VARIABLES[options.provider]
+    key = os.environ.get(variable, "")
+    if not key and not options.base_url:
+        raise Refused("unavailable", f"no key in the environment variable {variable}")
     try:
         direct = importlib.import_module("pydantic_ai.direct")
         messages = importlib.import_module("pydantic_ai.messages")
-        exceptions = importlib.import_module("pydantic_ai.exceptions")
+        models = importlib.import_module(f"pydantic_ai.models.{options.provider}")
+        providers = importlib.import_module(f"pydantic_ai.providers.{options.provider}")
     except ImportError as error:
         raise Refused("unavailable", "ctxd[llm] is not installed") from error
-    model = _model(options)
-    request = messages.ModelRequest(
-        parts=[messages.SystemPromptPart(content=system), messages.UserPromptPart(content=user)]
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    model_type, provider_type = _TYPES[options.provider]
+    provider = getattr(providers, provider_type)(api_key=key or NO_KEY, base_url=options.base_url or None)
+    model = getattr(models, model_type)(options.model, provider=provider)
+    return _Library(direct, messages, provider, model)
+
+
+async def _request(library: _Library, system: str, user: str, settings: dict[str, Any]) -> Answer:
+    parts = [
+        library.messages.SystemPromptPart(content=system),
+        library.messages.UserPromptPart(content=user),
+    ]
+    response = await library.direct.model_request(
+        library.model, [library.messages.ModelRequest(parts=parts)], model_settings=settings
     )
-    settings = {"max_tokens": max_tokens, "temperature": 0.0, "timeout": within}
-    try:
-        with anyio.fail_after(within):
-            response = await direct.model_request(model, [request], model_settings=settings)
-    except TimeoutError as error:
-        raise Refused("timeout", "the provider did not answer in time") from error
-    except exceptions.ModelHTTPError as error:
-        transient = error.status_code in (408, 409, 429) or error.status_code >= 500
-        trouble: Trouble = "transient" if transient else "fatal"
-        raise Refused(trouble, "the provider refused", status=error.status_code, body=error.body) from error
-    except exceptions.AgentRunError as error:
-        raise Refused("transient", type(error).__name__) from error
-    text = "\n".join(part.content for part in response.parts if part.part_kind == "text")
-    usage = {"input_tokens": response.usage.input_tokens, "output_tokens": response.usage.output_tokens}
-    return Answer(text=text, model=response.model_name or options.model, usage=dict(usage))
+    texts = [part.content for part in response.parts if part.part_kind == "text"]
+    others = [part for part in response.parts if part.part_kind not in ("text", "thinking")]
+    usage = response.usage
+    return Answer(
+        text="\n".join(texts),
+        model=response.model_name or "",
+        usage={"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
+        is_text=bool(texts) or not others,
+    )
 
 
-def _model(options: ProviderOptions) -> Any:
-    """The library's model object. Raises Refused for a provider that is not served or has no key."""
-    variable = options.key_variable or KEY_VARIABLES.get(options.provider, "")
-    key = os.environ.get(variable, "") if variable else ""
-    if not key and not options.base_url:
-        raise Refused("unavailable", f"no key in the environment variable {variable or '(none)'}")
-    try:
-        match options.provider:
-            case "anthropic":
-                models = importlib.import_module("pydantic_ai.models.anthropic")
-                providers = importlib.import_module("pydantic_ai.providers.anthropic")
-                client = importlib.import_module("anthropic").AsyncAnthropic(
-                    api_key=key, base_url=options.base_url or None, max_retries=0
-                )
-                return models.AnthropicModel(
-                    options.model, provider=providers.AnthropicProvider(anthropic_client=client)
-                )
-            case "google":
-                models = importlib.import_module("pydantic_ai.models.google")
-                providers = importlib.import_module("pydantic_ai.providers.google")
-                return models.GoogleModel(
-                    options.model,
-                    provider=providers.GoogleProvider(api_key=key, base_url=options.base_url or None),
-                )
-            case "openai":
-                models = importlib.import_module("pydantic_ai.models.openai")
-                providers = importlib.import_module("pydantic_ai.providers.openai")
-                client = importlib.import_module("openai").AsyncOpenAI(
-                    api_key=key or "none", base_url=options.base_url or None, max_retries=0
-                )
-                return models.OpenAIChatModel(
-                    options.model, provider=providers.OpenAIProvider(openai_client=client)
-                )
-            case _:
-                raise Refused("unavailable", f"no such provider: {options.provider}")
-    except ImportError as error:
-        raise Refused("unavailable", f"ctxd[llm] has no {options.provider} here") from error
+def _refusal(error: Exception) -> Refused:
+    """The library's errors: those with an HTTP status carry the provider's own words in `body`."""
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int):
+        return Refused("fatal", "the provider refused", status=status, body=getattr(error, "body", None))
+    exceptions = importlib.import_module("pydantic_ai.exceptions")
+    transient = isinstance(error, exceptions.AgentRunError | OSError)
+    return Refused("transient" if transient else "fatal", type(error).__name__)
