@@ -10,21 +10,18 @@
     ├── UnknownDialect       unknownDialect
     ├── Busy                 busy
     ├── NotFound             notFound           message, request, handle, plan
-    ├── Ambiguous            ambiguous
     ├── TooLarge             tooLarge
     ├── OutsideWorkspace     outsideWorkspace
     ├── SymlinkRefused       symlinkRefused
     ├── NotRegularFile       notRegularFile
     ├── Sensitive            sensitive          a secret; `rule` names what matched, never the secret
     ├── Timeout              timeout
-    ├── NoSampler            noSampler
     └── StoreError
         ├── StorageFull      storageFull        ENOSPC, EDQUOT, EFBIG
         ├── StorageFailed    storageFailed      EIO, EROFS, a failed fsync
         ├── CheckpointFailed checkpointFailed
         ├── Damaged          damaged            acknowledged records are unreadable
-        ├── Corrupt          corrupt            bytes do not match their digest
-        └── Expired          expired            pruned on purpose
+        └── Corrupt          corrupt            bytes do not match their digest
 
 No error carries message content, a secret or a traceback.
 """
@@ -112,10 +109,6 @@ class NotFound(CtxdError):
     kind = "notFound"
 
 
-class Ambiguous(CtxdError):
-    kind = "ambiguous"
-
-
 class TooLarge(CtxdError):
     kind = "tooLarge"
 
@@ -140,10 +133,6 @@ class Timeout(CtxdError):
     kind = "timeout"
 
 
-class NoSampler(CtxdError):
-    kind = "noSampler"
-
-
 class StoreError(CtxdError):
     kind = "storageFailed"
 
@@ -166,7 +155,3 @@ class Damaged(StoreError):
 
 class Corrupt(StoreError):
     kind = "corrupt"
-
-
-class Expired(StoreError):
-    kind = "expired"

@@ -63,7 +63,7 @@ class Bodies:
             self._cached -= len(dropped)
 
     async def read(self, ids: Sequence[str]) -> list[bytes]:
-        """The bytes of messages, in order. Raises NotFound, Corrupt, Expired."""
+        """The bytes of messages, in order. Raises NotFound, Corrupt."""
         found: dict[str, bytes] = {}
         missing: list[str] = []
         for message_id in ids:
