@@ -10,6 +10,9 @@ import msgspec
 from ctxd.core.fold import Entry
 from ctxd.model.summary import ExactRecord, Quote
 
+_RUN = re.compile(r"[\w./-]+")
+_STOP = re.compile(r"\.")
+
 
 class Kept(msgspec.Struct, frozen=True):
     """`verbatim` of `total` stand word for word in the new view; `reinjected` were put back."""
@@ -64,7 +67,7 @@ def audit(
     ]
     paths = {call.path for entry in before for call in entry.facts.calls if call.path}
     still = {c.path for entry in before if entry.facts.id in kept for c in entry.facts.calls if c.path}
-    named = {path for path in paths if path in still or _names(shown, path)}
+    named = still | mentioned(paths - still, shown)
     held = {c.path for entry in before if entry.facts.id in stored for c in entry.facts.calls if c.path}
     return Audit(
         constraints=Kept(len(quotes), sum(1 for q in quotes if _stands(q.text, shown))),
@@ -74,9 +77,21 @@ def audit(
     )
 
 
+def mentioned(paths: Collection[str], shown: str) -> set[str]:
+    """The paths that stand in a text by themselves and not inside a longer one; a stop may follow.
+
+    Linear in the text: it is cut once into runs of the characters that paths are made of.
+    """
+    runs: set[str] = set()
+    for run in set(_RUN.findall(shown)) if paths else ():
+        runs.add(run)
+        runs.update([run[: stop.start()] for stop in _STOP.finditer(run)])
+    return {path for path in paths if path in runs or (not _RUN.fullmatch(path) and _names(shown, path))}
+
+
 def _names(shown: str, path: str) -> bool:
-    """True when the path stands in a text by itself and not inside a longer one."""
-    return re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w/-])", shown) is not None
+    """As `_named`, for a path of other characters."""
+    return path in shown and re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w/-])", shown) is not None
 
 
 def _stands(text: str, shown: str) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from ctxd.compaction.audit import Audit, Files, Kept, Outputs, audit
+from ctxd.compaction.audit import Audit, Files, Kept, Outputs, audit, mentioned
 from ctxd.compaction.elision import candidates
 from ctxd.model.settings import ElisionOptions
 from ctxd.model.summary import ExactRecord, Quote
@@ -60,6 +64,19 @@ def test_files_count_as_mentioned_when_a_kept_call_or_the_text_names_them() -> N
 @pytest.mark.parametrize("shown", ["lib/src/a.py", "src/a.pyc", "xsrc/a.py"])
 def test_a_path_inside_a_longer_one_is_no_mention(shown: str) -> None:
     assert audited(Session(TEXT), set(), shown).files_mentioned.after == 0
+
+
+_PIECES = st.sampled_from(["a", "b.", "/", ".", "-", "_", " ", "x.py", "src", "@", "\n", "é", "..", ":"])
+
+
+@settings(max_examples=500, deadline=None)
+@given(path=st.lists(_PIECES, min_size=1, max_size=4), shown=st.lists(_PIECES, max_size=12))
+def test_a_text_cut_into_runs_mentions_what_a_search_for_each_path_finds(
+    path: list[str], shown: list[str]
+) -> None:
+    wanted, text = "".join(path), "".join(shown)
+    found = re.search(rf"(?<![\w./-]){re.escape(wanted)}(?![\w/-])", text)
+    assert mentioned({wanted}, text) == ({wanted} if found else set())
 
 
 def test_files_whose_messages_are_not_stored_are_not_recoverable() -> None:
