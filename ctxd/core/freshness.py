@@ -32,7 +32,7 @@ def judge(
     """Freshness of a file since its newest touch. Times are milliseconds of one clock.
 
     `called_at` and `answered_at` are when the touching call and its result were recorded, `mtime` and
-    `ctime` the file's. A file last written between both was written by the call itself.
+    `ctime` the file's. A file last written between both was written by the call itself, to within a tick.
     """
     if likeness == "whole":
         return "unchanged"
