@@ -323,4 +323,19 @@ BEHAVIOURS: dict[str, Behaviour] = {
         "A restored file can neither end its block nor begin another.", "behaviour.md §5"
     ),
     "restore.links": Behaviour("A link is refused, and the report says so.", "reports.md F73"),
+    "sampling.three": Behaviour("Three samples in all, whatever kinds of trouble come.", "behaviour.md §5"),
+    "sampling.shrinks": Behaviour(
+        "An overflow makes the input strictly smaller: files, oldest units, caps.", "behaviour.md §5"
+    ),
+    "sampling.budgeted": Behaviour(
+        "Prompt and answer fit the summariser's window before anything is sent.", "behaviour.md §5"
+    ),
+    "summary.advisory": Behaviour(
+        "A model's summary adds no words of the user's and no files.", "reports.md E54"
+    ),
+    "summary.no-injection": Behaviour(
+        "Nothing in the conversation passes for another message or for the prompt.", "reports.md E56"
+    ),
+    "summary.no-images": Behaviour("No image is ever text to a summariser.", "reports.md D50"),
+    "summary.skeleton": Behaviour("A summary that says nothing is none.", "reports.md E57"),
 }

@@ -42,6 +42,7 @@ from ctxd.service.summaries import (
     request_of,
     settle,
     summarise,
+    take_reply,
     wants_model,
 )
 
@@ -309,7 +310,7 @@ async def _wait_for_input(
 
 async def _take_input(session: Session, waiting: Waiting, text: str) -> Compaction:
     """Go on with a summary given inline; it passes the same gate as a sampled one."""
-    step = waiting.sampling.take_reply(text, is_text=True, last=True)
+    step = await take_reply(waiting.sampling, text, last=True)
     assert not isinstance(step, Ask)
     summary = concluded(waiting.sampling, step)
     job, snapshot = waiting.job, waiting.snapshot
