@@ -1,17 +1,20 @@
 """The user's own words, and which of them must stay when not all can.
 
-All user messages stay verbatim while they fit their share. When they don't, pasted bulk inside them
-is clipped first; then sentences that bind (forbid, fix, prefer, change) stay before the rest, the
-newest first. Words are taken from user and host messages only, never from tools or the model.
+All words stay verbatim while they fit their budget. When they don't, pasted bulk inside messages is
+clipped first; then sentences that bind stay before the rest: what was asked, forbidden, preferred or
+fixed, the strictest first and the newest of equals first. What a newer statement on the same subject
+replaced goes in any case. Words are taken from people and the host only, never from tools or the model.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 import msgspec
 
+from ctxd.compaction.statements import BINDS, Statement, read, sentences_of
+from ctxd.compaction.supersession import Change, Said, changes
+from ctxd.compaction.vocabulary import LEAD_IN
 from ctxd.model.summary import Quote
 
 BULK_CHARS = 1_200
@@ -19,85 +22,295 @@ BULK_CHARS = 1_200
 
 BULK_HEAD, BULK_TAIL = 600, 400
 
-_BINDING = re.compile(
-    r"""\b(?:must(?:n['’]t)?|never|always|do\s+not|don['’]?t|doesn['’]?t|only|avoid|prefer|instead|ensure|make\s+sure
-        |should(?:n['’]t)?|need(?:s)?\s+to|no\s+longer|from\s+now\s+on|remember|require[sd]?|at\s+(?:most|least)
-        |no\s+more\s+than|exactly|keep|forbid(?:den)?|not\s+allowed|limit|budget|deadline|without|unless|rather
-        |change\s+(?:it|that|the)|actually|stop|use)\b
-     |必须|不要|别|不能|不得|禁止|只能|只用|只要|总是|永远|务必|确保|优先|保持|改成|改为|换成|记住|以后|至少|最多|不超过|请用|使用|應|應該|應当|應该
-     |必須|不准|統一|统一|不用|不許|不许|需要""",
-    re.IGNORECASE | re.VERBOSE,
-)
+CARRIED_CHARS = 262_144
+"""Characters of words that typed state carries; beyond, the oldest messages keep what binds only."""
 
-_VALUE = re.compile(r"\d|`[^`]+`|\"[^\"]+\"|“[^”]+”|[A-Za-z_./-]*/[A-Za-z_./-]+")
+STALE_KEPT = 20
+"""Newest superseded quotes that typed state still names."""
 
-_SENTENCE = re.compile(
-    r"(?:[^.!?。！？\n]|[.!?](?!\s|$|[^\x00-\x7f]))*(?:[.!?]+(?=\s|$|[^\x00-\x7f])|[。！？]+|\n|$)"
-)
-"""Up to a mark that ends a sentence: the stop in `config.py`, `v1.2` or `example.org/a?b` does not."""
+GAP = "[…]"
+"""Stands for words left out of a quote."""
+
+Count = Callable[[str], int]
 
 
 class Words(msgspec.Struct, frozen=True):
-    """Quotes to place verbatim and the base tokens they cost; `left_out` messages are only handles."""
+    """Quotes to place and the base tokens their lines cost; `left_out` messages are not shown whole.
+
+    `held` are the binding statements that still hold, shown or not; `short` says that some are not
+    shown. `carried` is what typed state carries on. `plain`: lines have no handle, for want of room.
+    """
 
     quotes: tuple[Quote, ...]
     tokens: int
     left_out: int
+    held: tuple[Quote, ...] = ()
+    carried: tuple[Quote, ...] = ()
+    short: bool = False
+    plain: bool = False
 
 
-def choose(quotes: Sequence[Quote], budget: int, count: Callable[[str], int]) -> Words:
-    """The user's words within `budget` base tokens, in the order they were said."""
-    costs = [count(q.text) + 12 for q in quotes]
-    if sum(costs) <= budget:
-        return Words(tuple(quotes), sum(costs), 0)
-    clipped = [clip(quote) for quote in quotes]
-    costs = [count(q.text) + 12 for q in clipped]
-    if sum(costs) <= budget:
-        return Words(tuple(clipped), sum(costs), 0)
-    return _select(clipped, costs, budget, count)
+def choose(
+    quotes: Sequence[Quote],
+    budget: int,
+    count: Count,
+    *,
+    newer: Sequence[Quote] = (),
+    elsewhere: str = "",
+    plain: bool = False,
+) -> Words:
+    """The user's words within `budget` base tokens, in the order they were said.
+
+    `newer` are words that stay in the view anyway: they are not placed, but may replace older ones.
+    `elsewhere` names a message that is shown whole in another place; it is carried and not placed.
+    `plain` leaves handles out from the start.
+    """
+    live, carried, updates = resolve(quotes, newer)
+    held = tuple(
+        Quote(text, quote.message_id) for quote in live for text, _ in binding(quote.text) if GAP not in text
+    )
+    live = [quote for quote in live if quote.message_id != elsewhere]
+    whole = Words((), 0, 0, held, carried, plain=plain)
+    for kept in (live, distinct := _distinct(live), [clip(quote) for quote in distinct]):
+        tokens = sum(count(line(quote, plain=plain)) + 1 for quote in kept)
+        if tokens <= budget:
+            return msgspec.structs.replace(
+                whole, quotes=tuple(kept), tokens=tokens, left_out=sum(1 for q in kept if GAP in q.text)
+            )
+    return _select(kept, budget, count, whole, updates)
+
+
+def line(quote: Quote, *, plain: bool) -> str:
+    """How a quote is shown: with the handle of its message, unless there is no room for handles."""
+    body = quote.text.replace("\n", "\n  ")
+    about = f' (about "{quote.about}")' if quote.about else ""
+    if plain:
+        return f"- {body}{about}"
+    return f"- User [{quote.message_id}]{about}: " + ("\n  " if "\n" in body else "") + body
 
 
 def clip(quote: Quote) -> Quote:
-    """A long message without its middle; its id is the handle to the whole."""
+    """A long message without its middle but for what binds there; its id is the handle to the whole."""
     text = quote.text
     if len(text) <= BULK_CHARS:
         return quote
-    cut = len(text) - BULK_HEAD - BULK_TAIL
-    shown = f"{text[:BULK_HEAD]}\n[… {cut} characters: recall this message …]\n{text[-BULK_TAIL:]}"
-    return msgspec.structs.replace(quote, text=shown)
+    middle = [
+        text[s.start : s.end]
+        for s in sentences_of(text)
+        if s.start >= BULK_HEAD and s.end <= len(text) - BULK_TAIL and read(text[s.start : s.end]).binds
+    ]
+    cut = len(text) - BULK_HEAD - BULK_TAIL - sum(map(len, middle))
+    gap = f"[… {cut} characters: recall this message …]"
+    parts = [text[:BULK_HEAD], gap, *middle, text[-BULK_TAIL:]]
+    shown = "\n".join(parts)
+    return msgspec.structs.replace(quote, text=shown) if len(shown) < len(text) else quote
 
 
-def binding(text: str) -> str:
-    """The sentences of `text` that bind, as they stand, in order; "" when none does."""
-    kept = [s for raw in _SENTENCE.findall(text) if (s := raw.strip()) and _BINDING.search(s)]
-    return " ".join(kept)
+def binding(text: str) -> list[tuple[str, Statement]]:
+    """The sentences of `text` that bind, as they stand, in order."""
+    said = ((text[s.start : s.end], read(text[s.start : s.end])) for s in sentences_of(text))
+    return [(sentence, statement) for sentence, statement in said if statement.binds]
 
 
-def _select(quotes: Sequence[Quote], costs: Sequence[int], budget: int, count: Callable[[str], int]) -> Words:
-    """Binding sentences of every message first, newest first, then whole messages, newest first."""
-    shown: dict[int, tuple[Quote, int]] = {}
-    spent = 0
-    order = sorted(range(len(quotes)), key=lambda i: (_rank(quotes[i].text), -i))
-    for index in order:
-        text = binding(quotes[index].text)
-        if not text:
+def resolve(
+    quotes: Sequence[Quote], newer: Sequence[Quote] = ()
+) -> tuple[list[Quote], tuple[Quote, ...], frozenset[str]]:
+    """Quotes that hold, without what newer statements replaced; what typed state carries on; the updates.
+
+    A sentence that only one of its values was replaced in keeps the rest, the value left out.
+    """
+    said: list[Said] = []
+    spans: list[tuple[int, int]] = []
+    texts = [*quotes, *newer]
+    for group, quote in enumerate(texts):
+        for sentence in sentences_of(quote.text):
+            text = quote.text[sentence.start : sentence.end]
+            said.append(Said(len(said), group, text, read(text)))
+            spans.append((sentence.start, sentence.end))
+    edits: dict[int, list[tuple[int, int, str]]] = {}
+    stale: list[Quote] = []
+    about: dict[int, str] = {}
+    updates: set[str] = set()
+    for change in changes(said):
+        old, new = said[change.old], said[change.new]
+        updates.add(new.text)
+        if old.group >= len(quotes) or (change.bare and new.group >= len(quotes)):
             continue
-        cost = count(text) + 12
-        if spent + cost > budget:
+        if change.bare:
+            about[new.group] = about.get(new.group) or _masked(old, change) or old.text
+        if quotes[old.group].superseded_by:
             continue
-        shown[index] = (msgspec.structs.replace(quotes[index], text=text), cost)
+        start, end = spans[change.old]
+        edits.setdefault(old.group, []).append((start, end, _rest(old, new, change)))
+        by = texts[new.group].message_id
+        stale.append(Quote(old.text, quotes[old.group].message_id, superseded_by=by))
+    live: list[Quote] = []
+    for group, quote in enumerate(quotes):
+        if quote.superseded_by:
+            continue
+        text = _edited(quote.text, edits.get(group, ()))
+        if text or not quote.text:
+            live.append(msgspec.structs.replace(quote, text=text, about=quote.about or about.get(group, "")))
+    known = [quote for quote in quotes if quote.superseded_by]
+    return live, (*[*known, *stale][-STALE_KEPT:], *_bounded(live)), frozenset(updates)
+
+
+def _rest(old: Said, new: Said, change: Change) -> str:
+    """What stays of a replaced statement: the part the new one says nothing about, or nothing."""
+    if change.bare or not change.kinds:
+        return ""
+    values = [v for v in old.statement.values if v.kind not in change.kinds]
+    restated = all(v.key in new.statement.keys(v.kind) for v in values)
+    stricter = old.statement.forbids and not new.statement.forbids
+    if restated and not stricter and len(old.statement.about - new.statement.about) < 3:
+        return ""
+    masked = _masked(old, change)
+    return masked if read(masked).binds else ""
+
+
+def _masked(old: Said, change: Change) -> str:
+    """A statement with the replaced values left out."""
+    text = old.text
+    kinds = change.kinds or {v.kind for v in old.statement.values}
+    for value in reversed(old.statement.values):
+        if value.kind in kinds:
+            text = text[: value.start] + GAP + text[value.end :]
+    return text
+
+
+def _edited(text: str, edits: Sequence[tuple[int, int, str]]) -> str:
+    for start, end, rest in sorted(edits, reverse=True):
+        text = text[:start] + rest + text[end:]
+    return text.strip() if edits else text
+
+
+def _distinct(quotes: Sequence[Quote]) -> list[Quote]:
+    """Of messages with the same words, the newest."""
+    newest = {" ".join(quote.text.split()).lower(): index for index, quote in enumerate(quotes)}
+    return [quotes[index] for index in sorted(newest.values())]
+
+
+def _bounded(quotes: Sequence[Quote]) -> list[Quote]:
+    """Quotes of at most CARRIED_CHARS together: the oldest reduced to what binds, then left out."""
+    excess = sum(len(quote.text) for quote in quotes) - CARRIED_CHARS
+    kept = list(quotes)
+    for index, quote in enumerate(kept):
+        if excess <= 0:
+            return kept
+        shorter = f" {GAP} ".join(text for text, _ in binding(quote.text))
+        if len(shorter) < len(quote.text):
+            excess -= len(quote.text) - len(shorter)
+            kept[index] = msgspec.structs.replace(quote, text=shorter)
+    kept = [quote for quote in kept if quote.text]
+    while excess > 0 and kept:
+        excess -= len(kept.pop(0).text)
+    return kept
+
+
+class _Piece(msgspec.Struct, frozen=True):
+    """A sentence that may be shown: of quote `quote`, at `start:end` of its text."""
+
+    quote: int
+    start: int
+    end: int
+    tier: int
+    weight: int
+    cost: int
+
+
+def _select(
+    quotes: Sequence[Quote], budget: int, count: Count, whole: Words, updates: frozenset[str]
+) -> Words:
+    """Sentences tier by tier, as many as fit; then, where room is left, what is around them."""
+    pieces = _pieces(quotes, updates, count)
+    plain = whole.plain
+    while True:
+        heads = [count(line(Quote("", q.message_id, about=q.about), plain=plain)) + 1 for q in quotes]
+        taken, spent, short = _take([p for p in pieces if p.tier < _LOOSE], heads, budget, {})
+        if not short or plain:
+            break
+        plain = True
+    bare = short and plain
+    if bare:
+        # Words that only say what kind of statement follows go before any statement does.
+        pieces = [_without_lead(piece, quotes[piece.quote].text, count) for piece in pieces]
+        taken, spent, short = _take([p for p in pieces if p.tier < _LOOSE], heads, budget, {})
+    rest = [p for p in pieces if p.tier == _LOOSE]
+    shown, spent, _ = _take(rest, heads, budget - spent, taken, spent)
+    chosen = tuple(_shown(quotes[index], shown[index]) for index in sorted(shown))
+    tokens = sum(count(line(quote, plain=plain)) + 1 for quote in chosen)
+    left = len(quotes) - sum(1 for quote in chosen if GAP not in quote.text)
+    return msgspec.structs.replace(
+        whole, quotes=chosen, tokens=tokens, left_out=left, short=short, plain=plain
+    )
+
+
+def _take(
+    pieces: Sequence[_Piece],
+    heads: Sequence[int],
+    room: int,
+    taken: dict[int, list[_Piece]],
+    spent: int = 0,
+) -> tuple[dict[int, list[_Piece]], int, bool]:
+    """Pieces that fit `room` beside those taken already; tokens spent in all; whether some did not fit."""
+    kept = {index: list(found) for index, found in taken.items()}
+    short = False
+    for piece in sorted(pieces, key=lambda p: (p.tier, -min(p.weight, _TOP) / p.cost, -p.quote, p.start)):
+        cost = piece.cost + (0 if piece.quote in kept else heads[piece.quote])
+        if cost > room:
+            short = True
+            continue
+        kept.setdefault(piece.quote, []).append(piece)
+        room -= cost
         spent += cost
-    for index in range(len(quotes) - 1, -1, -1):
-        extra = costs[index] - (shown[index][1] if index in shown else 0)
-        if spent + extra > budget:
-            continue
-        shown[index] = (quotes[index], costs[index])
-        spent += extra
-    chosen = tuple(shown[index][0] for index in sorted(shown))
-    return Words(chosen, spent, len(quotes) - len(chosen))
+    return kept, spent, short
 
 
-def _rank(text: str) -> int:
-    """Binding sentences with exact values go first: they cannot be guessed again."""
-    bound = binding(text)
-    return 0 if bound and _VALUE.search(bound) else 1
+_LOOSE = 2
+"""Tier of what does not bind. Before it: what is demanded, forbidden or was changed; what else binds."""
+
+_TOP = 10
+"""Weights from here on count alike."""
+
+
+def _pieces(quotes: Sequence[Quote], updates: frozenset[str], count: Count) -> list[_Piece]:
+    """Every sentence once, where it was said last."""
+    found: dict[str, _Piece] = {}
+    for index, quote in enumerate(quotes):
+        for s in sentences_of(quote.text):
+            text = quote.text[s.start : s.end]
+            statement = read(text)
+            weight = statement.weight - (_CUT if GAP in text else 0)
+            tier = _LOOSE
+            if weight >= BINDS or text in updates:
+                tier = 0 if (statement.strict and GAP not in text) or text in updates else 1
+            found.pop(text, None)
+            found[text] = _Piece(index, s.start, s.end, tier, max(1, weight), count(text) + 2)
+    return list(found.values())
+
+
+_CUT = 3
+"""Weight that a sentence loses with its value."""
+
+
+def _without_lead(piece: _Piece, text: str, count: Count) -> _Piece:
+    sentence = text[piece.start : piece.end]
+    lead = LEAD_IN.match(sentence)
+    if lead is None or lead.end() >= len(sentence):
+        return piece
+    rest = sentence[lead.end() :]
+    return msgspec.structs.replace(piece, start=piece.start + lead.end(), cost=count(rest) + 2)
+
+
+def _shown(quote: Quote, pieces: Sequence[_Piece]) -> Quote:
+    """A quote of the pieces taken, gaps marked where words between them are left out."""
+    text, end = "", 0
+    for piece in sorted(pieces, key=lambda p: p.start):
+        between = quote.text[end : piece.start]
+        said = quote.text[piece.start : piece.end]
+        if not text:
+            text = said
+        else:
+            text += (between if not between.strip(" \t\r\n-*•") else f" {GAP} ") + said
+        end = piece.end
+    return msgspec.structs.replace(quote, text=text)

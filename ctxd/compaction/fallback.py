@@ -10,17 +10,29 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from ctxd.compaction import constraints, gate, ledger, restoration
+from ctxd.compaction import constraints, gate, ledger, records, restoration, snapshots
 from ctxd.compaction.extract import Item, extract, fate
 from ctxd.compaction.tail import Tail, choose_tail
 from ctxd.core.fold import SessionState
 from ctxd.core.units import Unit, divide
 from ctxd.model.events import Elision, UnitFate
 from ctxd.model.messages import Inserted
-from ctxd.model.summary import Quote, SessionSummary
+from ctxd.model.summary import ExactRecord, PlanSnapshot, Quote, SessionSummary
 
 WORDS_SHARE = 40
-"""Percent of the target the user's own words may take before they are chosen among."""
+"""Percent of the target the user's own words may take, whatever else there is.
+
+They may have more where the tail and the lists do not need it.
+"""
+
+BINDING_SHARE = 60
+"""Percent of the target they may take where not all that binds fits; the tail gives way."""
+
+LISTS_SHARE = 15
+"""Percent of the target left to the other lists where the words could take all."""
+
+BRIEF_TOKENS = 700
+"""A target below this has a brief frame, and words may take all that the newest unit leaves."""
 
 QUOTE_CHARS = 8_000
 """Characters of one user message that typed state carries; the log has the whole."""
@@ -41,6 +53,7 @@ class Insert(msgspec.Struct, frozen=True):
 class Plan(msgspec.Struct, frozen=True):
     """What a checkpoint will say. `tail` is the view index from which messages are kept.
 
+    `quotes` are the words placed, `binding` all sentences of older messages that bind, placed or not.
     `pinned` are ids of older messages kept behind the summary. `before`/`after` are calibrated tokens
     of the messages, `target` what `after` must not exceed but for mandatory state alone.
     """
@@ -53,6 +66,7 @@ class Plan(msgspec.Struct, frozen=True):
     state: SessionSummary
     units: tuple[UnitFate, ...]
     quotes: tuple[Quote, ...]
+    binding: tuple[Quote, ...]
     before: int
     after: int
     target: int
@@ -95,6 +109,17 @@ def plan(
     budget = int(goal / ratio)
     share = budget // restoration.SHARE
     gainful = int(gate.most_for_gain(before) / ratio) - 1
+    given = _Given(
+        records=records.keep_newest(
+            record
+            for item in items
+            if _is_host(item) or (item.entry.facts.role == "user" and not item.entry.facts.inserted)
+            for record in records.find_records(item.view.text)
+        ),
+        plan=snapshots.follow(state.summary.plan, items),
+        digest=extra.digest,
+        held=extra.held,
+    )
     if extra.keep_nothing:
         tail = Tail(len(units), 0, 0)
     else:
@@ -117,11 +142,11 @@ def plan(
         files = restoration.restore(extra.recent, _in_view(items, units, tail), share, count)
         most = min(budget, gainful) if files.files else budget
         room = most - files.tokens - held - round(images / ratio)
-        words = budget * WORDS_SHARE // 100
-        made = _compose(state, items, units, tail, kept_pins, room, words, count, extra.digest, extra.held)
+        final = not files.files and tail.first + 1 >= len(units)
+        made = _compose(state, items, units, tail, kept_pins, room, budget, count, given, final=final)
         cost = made.tokens + tail.tokens + held + files.tokens
         over = cost + round(images / ratio) - most
-        if over <= 0 or (not files.files and tail.first + 1 >= len(units)):
+        if over <= 0 or final:
             break
         if files.files:
             # Restored files can be read again; what was kept cannot be said again.
@@ -147,7 +172,8 @@ def plan(
         elisions=tail.elisions,
         state=made.state,
         units=tuple(_fate(unit, items, unit.start in kept, clipped) for unit in units),
-        quotes=made.quotes,
+        quotes=made.words.quotes,
+        binding=made.words.held,
         before=before,
         after=round(cost * ratio) + images,
         target=goal,
@@ -181,8 +207,17 @@ class _Made(msgspec.Struct, frozen=True):
     text: str
     task: Insert | None
     state: SessionSummary
-    quotes: tuple[Quote, ...]
+    words: constraints.Words
     tokens: int
+
+
+class _Given(msgspec.Struct, frozen=True):
+    """What a summary shows whatever the tail: typed state found in all of the view."""
+
+    records: tuple[ExactRecord, ...]
+    plan: PlanSnapshot | None
+    digest: SessionSummary | None
+    held: tuple[str, ...]
 
 
 def _compose(
@@ -192,39 +227,77 @@ def _compose(
     tail: Tail,
     pins: Sequence[int],
     room: int,
-    share: int,
+    budget: int,
     count: Callable[[str], int],
-    digest: SessionSummary | None,
-    held: Sequence[str],
+    given: _Given,
+    *,
+    final: bool,
 ) -> _Made:
     """Summary and active task for a given tail.
 
-    `room` is what they and the tail may cost, `share` what the user's words may.
+    `room` is what they and the tail may cost, `budget` the whole target. `final`: no other tail
+    follows, so all must fit beside this one.
     """
     gone = [unit for index, unit in enumerate(units[: tail.first]) if index not in pins]
     start = units[tail.first].start if tail.first < len(units) else len(items)
     found = extract(items, gone, state)
-    if digest is not None:
-        found = ledger.adopt(found, digest)
-    said = [_words(items[i]) for unit in gone for i in range(unit.start, unit.end) if _is_request(items[i])]
+    if given.digest is not None:
+        found = ledger.adopt(found, given.digest)
+    said = [
+        _words(items[i])
+        for unit in gone
+        for i in range(unit.start, unit.end)
+        if _is_request(items[i]) or _is_host(items[i])
+    ]
     newest = next((i for i in range(len(items) - 1, -1, -1) if _is_request(items[i])), None)
     task: Insert | None = None
     asked = ""
     if tail.first < len(units) or tail.tokens:
         if newest is None:
             task = _carried_task(state, items, start)
-            asked = state.summary.constraints[-1].message_id if state.summary.constraints else ""
+            asked = _newest_request(state.summary)
         elif newest < start:
             task = Insert(ACTIVE_TASK + gate.clip_task(items[newest].view.text), "activeTask")
             asked = items[newest].entry.facts.id
-    merged = ledger.merge(state.summary, msgspec.structs.replace(found, constraints=tuple(said)))
-    merged = msgspec.structs.replace(
-        merged, goal=merged.constraints[0].text[:400] if merged.constraints else ""
+    found = msgspec.structs.replace(
+        found, constraints=tuple(said), exact_records=given.records, plan=given.plan
     )
+    told = given.digest is not None and bool(given.digest.decisions)
+    merged = ledger.merge(state.summary, found, told=told)
+    order = state.positions
+    quotes = sorted(merged.constraints, key=lambda q: order.get(q.message_id, -1))
+    shown = {items[i].entry.facts.id for i in range(start, len(items))}
+    newer = [_words(items[i]) for i in range(start, len(items)) if _is_request(items[i])]
+    whole = next((q for q in quotes if q.message_id == asked and len(q.text) > gate.ACTIVE_TASK_CHARS), None)
+
+    brief = budget < BRIEF_TOKENS
+    plan = merged.plan is not None and merged.plan.message_id not in shown
     task_cost = count(task.text) + 4 if task else 0
-    words = constraints.choose(_earlier(merged.constraints, asked), share, count)
-    text, cost = ledger.render(merged, words.quotes, room - tail.tokens - task_cost - 4, count)
-    return _Made(text, task, merged, words.quotes, cost + task_cost + 4)
+    left = room - tail.tokens - task_cost - 4
+    bare = msgspec.structs.replace(SessionSummary(), exact_records=merged.exact_records, plan=merged.plan)
+    _, taken = ledger.render(bare, (), 0, count, given.held, brief=brief, plan=plan)
+
+    def choose(most: int) -> constraints.Words:
+        where = "" if whole else asked
+        return constraints.choose(quotes, most, count, newer=newer, elsewhere=where, plain=brief)
+
+    share = budget * WORDS_SHARE // 100
+    rest = left - taken
+    most = max(share, rest - (0 if brief else budget * LISTS_SHARE // 100))
+    if final:
+        most = min(most, max(rest, share // 4))
+    words = choose(most)
+    binding = budget if brief else budget * BINDING_SHARE // 100
+    if words.short and not final and binding > most:
+        words = choose(binding)
+    live = [quote for quote in words.carried if not quote.superseded_by]
+    merged = msgspec.structs.replace(
+        merged, constraints=words.carried, goal=live[0].text[:400] if live else ""
+    )
+    text, cost = ledger.render(
+        merged, words.quotes, left, count, given.held, plain=words.plain, brief=brief, plan=plan
+    )
+    return _Made(text, task, merged, words, cost + task_cost + 4)
 
 
 def _words(item: Item) -> Quote:
@@ -252,13 +325,20 @@ def _carried_task(state: SessionState, items: Sequence[Item], start: int) -> Ins
     found = [i for i, item in enumerate(items) if item.entry.facts.inserted == "activeTask"]
     if found:
         return None if found[-1] >= start else Insert(items[found[-1]].view.text, "activeTask")
-    carried = state.summary.constraints
-    return Insert(ACTIVE_TASK + gate.clip_task(carried[-1].text), "activeTask") if carried else None
+    carried = {quote.message_id: quote.text for quote in state.summary.constraints}
+    asked = _newest_request(state.summary)
+    return Insert(ACTIVE_TASK + gate.clip_task(carried[asked]), "activeTask") if asked else None
 
 
-def _earlier(quotes: Sequence[Quote], asked: str) -> Sequence[Quote]:
-    """Quotes to place: all but the request `asked` (a message id) that the active task shows whole."""
-    return [q for q in quotes if q.message_id != asked or len(q.text) > gate.ACTIVE_TASK_CHARS]
+def _newest_request(summary: SessionSummary) -> str:
+    """The message id of the newest words of a person that typed state carries; "" for none."""
+    return next((q.message_id for q in reversed(summary.constraints) if not q.superseded_by), "")
+
+
+def _is_host(item: Item) -> bool:
+    """True when the host speaks inside the conversation."""
+    facts = item.entry.facts
+    return facts.role in ("system", "developer") and not facts.inserted and bool(item.view.text.strip())
 
 
 def _fate(unit: Unit, items: Sequence[Item], kept: bool, clipped: set[str]) -> UnitFate:

@@ -11,6 +11,9 @@ from typing import TypeVar
 
 import msgspec
 
+from ctxd.compaction import constraints
+from ctxd.compaction.records import keep_newest, leave_out
+from ctxd.compaction.snapshots import render_plan
 from ctxd.model.summary import Decision, Mutation, Quote, SessionSummary, Topic
 
 MAX_LINES = 400
@@ -25,31 +28,43 @@ NOTICE = (
     'handles: recall {"toolCallId": id} or {"messageId": id} returns the whole text.]'
 )
 
+BRIEF_NOTICE = "[Background, compacted; newer messages win]"
+"""The notice where the target is so small that the frame would take the place of the words."""
+
 NOTHING = "- Nothing recorded."
+
+MAX_STALE = 20
+"""Newest stale decisions kept (O section 14, weakness: they grew for ever)."""
 
 _T = TypeVar("_T")
 
 
-def merge(known: SessionSummary, new: SessionSummary) -> SessionSummary:
+def merge(known: SessionSummary, new: SessionSummary, *, told: bool = False) -> SessionSummary:
     """Known state with what happened since. Lists keep their newest MAX_LINES.
 
-    Paths are united, the newest role wins; decisions, quotes and records stay word for word.
+    Paths are united, the newest role wins; decisions, quotes and records stay word for word. Where a
+    model told what is decided (`told`), a known decision that it marks or leaves out becomes stale; of
+    stale ones the newest MAX_STALE stay. Exact records and the plan are the host's, whatever was told.
     """
+    exact_records = keep_newest((*known.exact_records, *new.exact_records))
+    if told:
+        new = leave_out(new, exact_records)
     mutations = {m.path: m for m in known.mutations}
     for mutation in new.mutations:
         mutations.pop(mutation.path, None)
         mutations[mutation.path] = mutation
     return SessionSummary(
         goal=new.goal or known.goal,
-        constraints=_unite(known.constraints, new.constraints, key=lambda q: q.message_id, limit=None),
-        decisions=_unite(known.decisions, new.decisions, key=lambda d: (d.at_turn, d.summary)),
+        constraints=_unite(known.constraints, new.constraints, key=_said, limit=None),
+        decisions=_decided(known.decisions, new.decisions, told=told),
         mutations=tuple(mutations.values())[-MAX_LINES:],
         evidence=_unite(known.evidence, new.evidence, key=str),
         progress_done=_unite(known.progress_done, new.progress_done, key=str),
         progress_in_progress=new.progress_in_progress or known.progress_in_progress,
         risks=_unite(known.risks, new.risks, key=str),
         next_steps=new.next_steps or known.next_steps,
-        exact_records=_unite(known.exact_records, new.exact_records, key=lambda r: (r.heading, r.payload)),
+        exact_records=exact_records,
+        plan=new.plan or known.plan,
     )
 
 
@@ -77,18 +92,25 @@ def render(
     budget: int,
     count: Callable[[str], int],
     held: Sequence[str] = (),
+    *,
+    plain: bool = False,
+    brief: bool = False,
+    plan: bool = True,
 ) -> tuple[str, int]:
     """The summary's text and its base tokens, at most `budget` but for what is mandatory.
 
     Mandatory are the notice, the headings, the quotes given, exact records, `held` lines (what a
     contract wants preserved), and one line for each heading that says how much was left out. The rest
-    is taken newest first.
+    is taken newest first. `plain` quotes have no handles; a `brief` frame has one line and only the
+    headings that say something; without `plan` the plan is shown elsewhere.
     """
     fixed: dict[Topic, list[str]] = {heading: [] for heading in headings()}
     fixed["Objective and constraints"] = [
-        *(_quote(quote) for quote in quotes),
-        *(f"- {line}" for line in held),
+        *(constraints.line(quote, plain=plain) for quote in quotes),
+        *(f"- {text}" for text in held),
     ]
+    if plan and summary.plan is not None:
+        fixed["Active tasks and background work"] = render_plan(summary.plan)
     for record in summary.exact_records:
         fixed[record.heading].append(f"- {record.payload}")
     optional: dict[Topic, list[str]] = {
@@ -97,22 +119,29 @@ def render(
         "Decisions and rationale": [_decision(d) for d in summary.decisions],
         "Open risks or blockers": [f"- {risk}" for risk in summary.risks],
         "Active tasks and background work": [
-            *(f"- done: {line}" for line in summary.progress_done),
-            *(f"- in progress: {line}" for line in summary.progress_in_progress),
+            *(f"- done: {step}" for step in summary.progress_done),
+            *(f"- in progress: {step}" for step in summary.progress_in_progress),
         ],
-        "Verification evidence": [f"- {line}" for line in summary.evidence],
+        "Verification evidence": [f"- {fact}" for fact in summary.evidence],
     }
-    used = count(NOTICE) + sum(count(f"## {h}") + 2 for h in fixed)
-    used += sum(count(line) + 1 for lines in fixed.values() for line in lines)
+    used = frame(count, brief=brief)
+    used += sum(count(text) + 1 for lines in fixed.values() for text in lines)
     room = budget - used
-    text = _lay_out(fixed, optional, room, count)
+    text = _lay_out(fixed, optional, room, count, brief=brief)
     cost = count(text)
     while cost > budget and room > 0:
         # Joints and lines that say what was left out were not in `used`.
         room -= cost - budget
-        text = _lay_out(fixed, optional, room, count)
+        text = _lay_out(fixed, optional, room, count, brief=brief)
         cost = count(text)
     return text, cost
+
+
+def frame(count: Callable[[str], int], *, brief: bool) -> int:
+    """Base tokens of what stands around the entries: the notice, and the headings that always stand."""
+    if brief:
+        return count(BRIEF_NOTICE) + 1
+    return count(NOTICE) + sum(count(f"## {heading}") + 2 for heading in headings())
 
 
 _SHARES = (10, 15, 40, 10, 10, 35)
@@ -137,6 +166,8 @@ def _lay_out(
     optional: Mapping[Topic, Sequence[str]],
     room: int,
     count: Callable[[str], int],
+    *,
+    brief: bool,
 ) -> str:
     """The text with all fixed lines, and of the optional ones the newest that cost `room` together."""
     chosen: dict[Topic, list[str]] = {}
@@ -149,16 +180,47 @@ def _lay_out(
         more, spent = _newest(lines[: len(lines) - len(chosen[heading])], left, count)
         chosen[heading] = [*more, *chosen[heading]]
         left -= spent
-    parts = [NOTICE]
+    parts = [BRIEF_NOTICE if brief else NOTICE]
     for heading in headings():
         shown = list(fixed[heading])
         kept = chosen.get(heading, [])
         omitted = len(optional.get(heading, ())) - len(kept)
-        if omitted:
+        if omitted and not brief:
             shown.append(f"- ({omitted} older entries left out; recall/list names every stored output)")
         shown.extend(kept)
-        parts.append(f"## {heading}\n" + ("\n".join(shown) or NOTHING))
-    return "\n\n".join(parts)
+        if brief and shown:
+            # The words come first and need no heading of their own.
+            title = [] if heading == headings()[0] else [f"## {heading}"]
+            parts.append("\n".join([*title, *shown]))
+        elif not brief:
+            parts.append(f"## {heading}\n" + ("\n".join(shown) or NOTHING))
+    return ("\n" if brief else "\n\n").join(parts)
+
+
+def _said(quote: Quote) -> tuple[str, str]:
+    return quote.message_id, quote.text
+
+
+def _decided(known: Sequence[Decision], new: Sequence[Decision], *, told: bool) -> tuple[Decision, ...]:
+    """Decisions of both, each once. One that stands stays as it was worded; stale ones are bounded."""
+    if told:
+        again = {_key(d.summary): d for d in new}
+        kept = [
+            msgspec.structs.replace(
+                d, stale=d.stale or (said := again.pop(_key(d.summary), None)) is None or said.stale
+            )
+            for d in known
+        ]
+        united = (*kept, *again.values())
+    else:
+        united = _unite(known, new, key=lambda d: (d.at_turn, d.summary), limit=None)
+    stale = [d for d in united if d.stale]
+    gone = set(map(id, stale[:-MAX_STALE]))
+    return tuple(d for d in united if id(d) not in gone)[-MAX_LINES:]
+
+
+def _key(text: str) -> str:
+    return " ".join(text.lower().split())
 
 
 def _unite(
@@ -184,11 +246,6 @@ def _newest(lines: Sequence[str], budget: int, count: Callable[[str], int]) -> t
         kept.append(line)
         spent += cost
     return kept[::-1], spent
-
-
-def _quote(quote: Quote) -> str:
-    body = quote.text if "\n" not in quote.text else "\n  " + quote.text.replace("\n", "\n  ")
-    return f"- User [{quote.message_id}]: {body}"
 
 
 def _mutation(mutation: Mutation) -> str:

@@ -18,11 +18,16 @@ Topic = Literal[
 
 
 class Quote(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """The user's own words. `message_id` is where they were said."""
+    """The user's own words. `message_id` is where they were said.
+
+    `superseded_by` is the id of a newer message that replaced them. `about` is the earlier statement,
+    its old value left out, without which words like "make that 12" say nothing.
+    """
 
     text: str
     message_id: str
     superseded_by: str | None = None
+    about: str = ""
 
 
 class Decision(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
@@ -48,6 +53,25 @@ class ExactRecord(msgspec.Struct, frozen=True, rename="camel"):
     payload: str
 
 
+StepStatus = Literal["pending", "inProgress", "completed", "cancelled"]
+
+
+class PlanStep(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """One step of an agent's plan. `id` is the host's, where it gives steps ids."""
+
+    title: str
+    status: StepStatus
+    id: str = ""
+
+
+class PlanSnapshot(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """The agent's plan as the call in message `message_id` set it: steps, or prose that was agreed on."""
+
+    message_id: str
+    steps: tuple[PlanStep, ...] = ()
+    text: str = ""
+
+
 class SessionSummary(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """Task state, schema version 1 (protocol.md, section 3)."""
 
@@ -62,3 +86,4 @@ class SessionSummary(msgspec.Struct, frozen=True, omit_defaults=True, rename="ca
     risks: tuple[str, ...] = ()
     next_steps: tuple[str, ...] = ()
     exact_records: tuple[ExactRecord, ...] = ()
+    plan: PlanSnapshot | None = None

