@@ -338,4 +338,18 @@ BEHAVIOURS: dict[str, Behaviour] = {
     ),
     "summary.no-images": Behaviour("No image is ever text to a summariser.", "reports.md D50"),
     "summary.skeleton": Behaviour("A summary that says nothing is none.", "reports.md E57"),
+    "summary.strategies": Behaviour(
+        "`model` asks for a summary, `deterministic` never, and only `auto` may stop at elision.",
+        "protocol.md §10",
+    ),
+    "summary.no-sampler": Behaviour(
+        "With nobody to ask a compaction works without a model and says so.", "protocol.md §10"
+    ),
+    "summary.gate": Behaviour(
+        "A summary that shrinks too little gives way to the deterministic plan.", "behaviour.md §5"
+    ),
+    "summary.inline": Behaviour(
+        "A host that cannot be asked is told what to ask, and commits the text.", "protocol.md §3"
+    ),
+    "summary.dry-run": Behaviour("A dry run is applied as it was shown, or not at all.", "behaviour.md §5"),
 }

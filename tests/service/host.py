@@ -22,6 +22,7 @@ from ctxd.server.options import Options
 from ctxd.server.wire.base import build_models
 from ctxd.service.counting import Counting
 from ctxd.service.environment import Environment, wall_clock
+from ctxd.service.host import Host
 from ctxd.service.registry import Registry
 
 Answer = dict[str, Any]
@@ -57,8 +58,12 @@ class Refused(Exception):
 class LocalHost:
     """One daemon and the state folder it owns. Use as a context manager."""
 
-    def __init__(self, root: Path, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, root: Path, options: Mapping[str, Any] | None = None, *, answers: Host | None = None
+    ) -> None:
+        """`answers` is the host as the daemon sees it, for those that are asked and told things."""
         self.root = root
+        self.answers = answers
         self.later = 0
         """Milliseconds by which the daemon's clock is ahead of the wall's."""
         self.bodies: dict[str, bytes] = {}
@@ -143,7 +148,9 @@ class LocalHost:
 
     def _start(self) -> Registry:
         settings = self._settings().settings
-        environment = Environment(settings, _counting, now=lambda: wall_clock() + self.later)
+        environment = Environment(
+            settings, _counting, now=lambda: wall_clock() + self.later, host=self.answers
+        )
         return Registry(settings, client="tests", environment=environment)
 
     def _settings(self) -> Options:
