@@ -352,4 +352,10 @@ BEHAVIOURS: dict[str, Behaviour] = {
         "A host that cannot be asked is told what to ask, and commits the text.", "protocol.md §3"
     ),
     "summary.dry-run": Behaviour("A dry run is applied as it was shown, or not at all.", "behaviour.md §5"),
+    "breaker.opens": Behaviour("Three failures in a row stop a session from asking.", "behaviour.md §5"),
+    "breaker.half-open": Behaviour("After a pause one attempt decides again.", "behaviour.md §5"),
+    "breaker.uncounted": Behaviour("Aborts and blocked hooks are no failures.", "behaviour.md §5"),
+    "breaker.keyed": Behaviour(
+        "Failures belong to one session of one canonical workspace.", "behaviour.md §5"
+    ),
 }
