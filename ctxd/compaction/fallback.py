@@ -12,9 +12,9 @@ import msgspec
 
 from ctxd.compaction import constraints, gate, ledger, records, restoration, snapshots
 from ctxd.compaction.extract import Item, extract, fate
-from ctxd.compaction.tail import Tail, choose_tail
+from ctxd.compaction.tail import Tail, choose_tail, clip_unit
 from ctxd.core.fold import SessionState
-from ctxd.core.units import Unit, divide
+from ctxd.core.units import Unit, divide, join
 from ctxd.model.events import Elision, UnitFate
 from ctxd.model.messages import Inserted
 from ctxd.model.summary import ExactRecord, PlanSnapshot, Quote, SessionSummary
@@ -81,12 +81,14 @@ class Extra(msgspec.Struct, frozen=True):
     `digest` is a model's account of what leaves, checked and typed; without it facts are extracted.
     `recent` are files that may be shown again. `keep_nothing` keeps no tail: for a partial compaction,
     whose newer messages stay anyway. `held` are lines to place word for word: what a contract preserves.
+    `cuts` are the indices where the provider's laws allow a cut; None allows one between any units.
     """
 
     digest: SessionSummary | None = None
     recent: restoration.Recent = restoration.Recent()
     keep_nothing: bool = False
     held: tuple[str, ...] = ()
+    cuts: frozenset[int] | None = None
 
 
 def plan(
@@ -103,10 +105,12 @@ def plan(
     extra = extra or Extra()
     ratio = state.ratio
     units = divide([item.entry.facts for item in items])
-    pins = pinned_units(state, items, units)
     before = round(sum(item.entry.tokens for item in items) * ratio) + sum(item.entry.media for item in items)
     goal = gate.target(before, window, requested)
     budget = int(goal / ratio)
+    if extra.cuts is not None:
+        units = _lawful(state, items, units, extra.cuts, budget, count)
+    pins = pinned_units(state, items, units)
     share = budget // restoration.SHARE
     gainful = int(gate.most_for_gain(before) / ratio) - 1
     given = _Given(
@@ -195,6 +199,28 @@ def pinned_units(state: SessionState, items: Sequence[Item], units: Sequence[Uni
             for item in items[unit.start : unit.end]
         )
     ]
+
+
+def _lawful(
+    state: SessionState,
+    items: Sequence[Item],
+    units: list[Unit],
+    cuts: frozenset[int],
+    budget: int,
+    count: Callable[[str], int],
+) -> list[Unit]:
+    """Units that begin at lawful cuts, unless the newest would then be too large to keep at all.
+
+    A model that thought once for a very long tool loop leaves no lawful cut inside it; then a cut
+    between units is the lesser evil (reports A.12).
+    """
+    joined = join(units, cuts)
+    if not joined or joined[-1] == units[-1]:
+        return joined
+    newest = joined[-1]
+    cost = sum(items[i].entry.tokens for i in range(newest.start, newest.end))
+    cost -= sum(e.saved - shown for e, shown in clip_unit(state, items, newest, budget // 2, count))
+    return joined if cost <= budget * 3 // 4 else units
 
 
 def _in_view(items: Sequence[Item], units: Sequence[Unit], tail: Tail) -> restoration.InView:

@@ -6,7 +6,7 @@ it, however many calls (behaviour.md, "Words"). Units are found from facts alone
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -73,3 +73,16 @@ def _tool_turn(messages: Sequence[MessageFacts], start: int) -> tuple[int, bool]
         index += 1
         end = index if results else end
     return end, answered != calls
+
+
+def join(units: Sequence[Unit], cuts: Collection[int]) -> list[Unit]:
+    """Units joined so that each begins where a provider's laws allow a cut; `cuts` are message indices."""
+    joined: list[Unit] = []
+    for unit in units:
+        if not joined or unit.start in cuts:
+            joined.append(unit)
+            continue
+        before = joined[-1]
+        kind: UnitKind = "tools" if "tools" in (before.kind, unit.kind) else unit.kind
+        joined[-1] = Unit(before.start, unit.end, kind, before.open or unit.open)
+    return joined

@@ -71,6 +71,9 @@ def draft(
             extra=extra,
         )
 
+    views = [item.view for item in items]
+    cuts = frozenset.intersection(*(frozenset(rule.cut_points(views)) for rule in session.dialect.rules))
+    extra = msgspec.structs.replace(extra, cuts=cuts)
     plan = plan_with(extra)
     kept = None
     contract = session.state.contract

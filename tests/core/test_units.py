@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxd.core.units import divide
+from ctxd.core.units import Unit, divide, join
 from ctxd.dialects import registry
 from tests.dialects.lists import any_list, lawful_list
 from tests.dialects.notation import Messages, read
@@ -102,3 +102,20 @@ def test_no_border_of_a_unit_tears_calls_from_their_results(dialect: str, data: 
     atoms = next(rule for rule in codec.rules if rule.name == "unansweredCall")
     borders = {unit.start for unit in divide([entry.facts for entry in session.state.view])}
     assert borders <= atoms.cut_points(views)
+
+
+def test_units_are_joined_so_that_each_begins_at_a_lawful_cut() -> None:
+    units = [
+        Unit(0, 1, "user"),
+        Unit(1, 3, "tools"),
+        Unit(3, 5, "tools"),
+        Unit(5, 6, "assistant", open=False),
+    ]
+    assert join(units, {0, 1, 5}) == [
+        Unit(0, 1, "user"),
+        Unit(1, 5, "tools"),
+        Unit(5, 6, "assistant"),
+    ]
+    assert join(units, {0}) == [Unit(0, 6, "tools")]
+    assert join(units, {0, 1, 3, 5}) == units
+    assert join([], {0}) == []
