@@ -20,15 +20,6 @@ if TYPE_CHECKING:
 HANDOFF_VERSION = 1
 
 
-class Before(msgspec.Struct, frozen=True):
-    """The view a checkpoint replaced, the typed state then, how long the transcript was, and the epoch."""
-
-    entries: tuple[Entry, ...]
-    summary: SessionSummary
-    transcript: int
-    epoch: int
-
-
 class Handoff(msgspec.Struct, frozen=True):
     """The handoff of an epoch. `suppressed`: records contradict, and none is believed (E §4.2)."""
 
@@ -41,8 +32,39 @@ class Handoff(msgspec.Struct, frozen=True):
         return self.record is None and not self.suppressed
 
 
+class Before(msgspec.Struct, frozen=True):
+    """What a checkpoint replaced: the whole view, typed state, epoch and handoff as they were.
+
+    `transcript` is how much of the transcript it stands for, `end` how long the transcript was.
+    """
+
+    entries: tuple[Entry, ...]
+    summary: SessionSummary
+    transcript: int
+    end: int
+    epoch: int
+    handoff: Handoff
+
+
+def remember(state: SessionState, covers: int) -> Before:
+    """The state before a checkpoint that stands for the first `covers` entries of the view."""
+    covered = [state.positions.get(entry.facts.id, -1) for entry in state.view[:covers]]
+    return Before(
+        entries=tuple(entry.copy() for entry in state.view),
+        summary=state.summary,
+        transcript=max(covered, default=-1) + 1,
+        end=len(state.transcript),
+        epoch=state.epoch,
+        handoff=state.handoff,
+    )
+
+
 def undo(state: SessionState, event: ViewUndone) -> None:
-    """Bring back the view before a checkpoint; later checkpoints go with it. Unknown ids change nothing."""
+    """Bring back the view before a checkpoint, and what came since behind it.
+
+    Later checkpoints go with it, and the handoffs of their epochs. Pins are as they are now. Unknown ids
+    change nothing.
+    """
     before = state.befores.get(event.checkpoint_id)
     if before is None:
         return
@@ -50,12 +72,13 @@ def undo(state: SessionState, event: ViewUndone) -> None:
     entries = [
         entry
         for entry in before.entries
-        if (entry.facts.inserted not in ("pin", "handoff") or entry.facts.id in showing)
-        and entry.facts.id not in state.gone
+        if (entry.facts.inserted != "pin" or entry.facts.id in showing) and entry.facts.id not in state.gone
     ]
+    for entry in entries:
+        if (place := state.positions.get(entry.facts.id)) is not None:
+            state.entries[place] = entry
     known = {entry.facts.id for entry in entries}
-    later = state.entries[before.transcript :]
-    entries.extend(e for e in later if e.facts.id not in known and e.facts.id not in state.gone)
+    entries.extend(entry for entry in state.entries[before.end :] if entry.facts.id not in state.gone)
     position = next(i for i, c in enumerate(state.checkpoints) if c.checkpoint_id == event.checkpoint_id)
     for gone in state.checkpoints[position:]:
         state.befores.pop(gone.checkpoint_id, None)
@@ -63,7 +86,7 @@ def undo(state: SessionState, event: ViewUndone) -> None:
     state.summary = before.summary
     state.epoch = before.epoch
     state.generation += 1
-    state.handoff = Handoff()
+    state.handoff = before.handoff
     state.set_view(entries)
     for facts in showing.values():
         if facts.id not in known:

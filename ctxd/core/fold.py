@@ -331,13 +331,7 @@ class SessionState(Transcript):
                     entries.append(Entry(facts, self.turn_of(facts.source)))
                 case _:
                     assert_never(item)
-        behind = sum(1 for entry in old[event.covers :] if entry.facts.id in self.positions)
-        self.befores[event.checkpoint_id] = epochs.Before(
-            tuple(entry.copy() for entry in old[: event.covers]),
-            self.summary,
-            len(self.transcript) - behind,
-            self.epoch,
-        )
+        self.befores[event.checkpoint_id] = epochs.remember(self, event.covers)
         self.set_view([*entries, *old[event.covers :]])
         self._shorten(event.elisions)
         self.summary = event.summary

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from ctxd.core import epochs
-from ctxd.model.events import HandoffRecorded, Pinned, Unpinned, ViewUndone
+from ctxd.model.events import HandoffRecorded, Pinned, Placed, Unpinned, ViewUndone
 from tests.core.test_fold import elision
 from tests.support.behaviour import behaviour
 from tests.support.session import Session, snapshot
@@ -194,3 +194,59 @@ def test_an_elision_after_a_checkpoint_is_not_in_the_view_before_it() -> None:
     session.elide(elision(session, kept.facts.id, kept.facts.results[0].call_id))
     session.apply(ViewUndone(checkpoint_id="c1"))
     assert session.state.view_digest() == before
+
+
+def test_the_handoff_shown_before_a_checkpoint_is_shown_again_and_no_second_one_may_follow() -> None:
+    session = Session(WORK)
+    session.apply(handoff(session))
+    before = session.state.view_digest()
+    session.commit(session.plan(requested=2_500))
+    session.apply(handoff(session))
+    session.apply(ViewUndone(checkpoint_id="c1"))
+    assert session.state.view_digest() == before
+    assert not session.state.handoff.is_open
+    assert not session.state.handoff.suppressed
+
+
+def test_a_handoff_of_an_undone_epoch_is_gone_with_it() -> None:
+    session = Session(WORK)
+    before = session.state.view_digest()
+    session.commit(session.plan(requested=2_500))
+    session.apply(handoff(session))
+    session.apply(ViewUndone(checkpoint_id="c1"))
+    assert session.state.view_digest() == before
+    assert session.state.handoff.is_open
+
+
+def test_undoing_a_checkpoint_of_the_beginning_brings_back_all_that_stood_behind_it() -> None:
+    session = Session(WORK)
+    session.apply(Pinned(pin_id="p1", tokens=5, message_id="m2"))
+    session.commit(session.plan(requested=2_500))
+    session.apply(Pinned(pin_id="p2", tokens=5, text="hold", facts=session.own("hold", "pin")))
+    session.say("user: newest")
+    before, ids = session.state.view_digest(), shown_ids(session)
+    summary = session.own("the beginning", "summary")
+    checkpoint = msgspec.structs.replace(
+        session.state.checkpoints[-1], checkpoint_id="c2", covers=1, replacement=(Placed(summary, 0),)
+    )
+    session.apply(msgspec.structs.replace(checkpoint, elisions=()))
+    assert shown_ids(session) == [summary.id, *ids[1:]]
+    later = session.say("user: later")
+    session.apply(ViewUndone(checkpoint_id="c2"))
+    assert shown_ids(session) == [*ids, *later]
+    for message_id in later:
+        assert session.state.places[message_id] == len(ids)
+    fresh = session.replayed(len(session.events) - 3)
+    assert fresh.view_digest() == before
+
+
+def test_what_is_elided_after_an_undo_stays_elided_through_an_earlier_undo() -> None:
+    session = Session(WORK)
+    session.commit(session.plan(requested=2_500))
+    later = session.say("call z1 Run\nresult z1 6000\n\nassistant: ok\n\ncall z2 Run\nresult z2 6000")
+    session.commit(session.plan(requested=2_500))
+    session.apply(ViewUndone(checkpoint_id="c2"))
+    session.elide(elision(session, later[1], "z1"))
+    session.apply(ViewUndone(checkpoint_id="c1"))
+    entry = session.state.view[session.state.places[later[1]]]
+    assert [e.call_id for e in entry.elided] == ["z1"]
