@@ -358,4 +358,19 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "breaker.keyed": Behaviour(
         "Failures belong to one session of one canonical workspace.", "behaviour.md §5"
     ),
+    "hook.asked": Behaviour("A host with a hook is asked before every compaction.", "behaviour.md §5"),
+    "hook.block": Behaviour("A block changes nothing and has no fallback.", "behaviour.md §5"),
+    "hook.instructions": Behaviour("Instructions of the hook reach the summariser.", "protocol.md §8"),
+    "hook.failing": Behaviour("A hook that fails stops nothing and is told.", "blade.md §6"),
+    "compaction.single-flight": Behaviour("A session has one compaction at a time.", "reports.md B28"),
+    "compaction.meanwhile": Behaviour(
+        "Messages that arrive while a summary is made stay behind it in order.", "reports.md E59"
+    ),
+    "compaction.view-changed": Behaviour(
+        "A plan for a view that is no more is not applied.", "behaviour.md §5"
+    ),
+    "compaction.events": Behaviour("Begin and end of a compaction come in pairs.", "reports.md B29"),
+    "compaction.cancelled": Behaviour(
+        "Cancelled at any await a session has its old view or its new one.", "behaviour.md §3"
+    ),
 }
