@@ -13,7 +13,7 @@ from tests.support.behaviour import behaviour, claims
 TESTS = Path(__file__).parent
 CLAIMS = list(claims(TESTS))
 SOURCE = re.compile(
-    r"reliability\.md D\d+|(behaviour|protocol|house|jsonrpc)\.md §\d+|reports\.md [A-F]\d+|"
+    r"reliability\.md D\d+|(behaviour|reliability|protocol|house|jsonrpc|blade|octos)\.md §\d+|reports\.md [A-F]\d+|"
     r"issue 2, (build|shows \d)"
 )
 
