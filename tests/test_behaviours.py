@@ -13,8 +13,8 @@ from tests.support.behaviour import behaviour, claims
 TESTS = Path(__file__).parent
 CLAIMS = list(claims(TESTS))
 SOURCE = re.compile(
-    r"reliability\.md D\d+|(behaviour|reliability|protocol|house|jsonrpc|blade|octos)\.md §\d+|reports\.md [A-F]\d+|"
-    r"issue 2, (build|shows \d)"
+    r"reliability\.md D\d+|(behaviour|reliability|protocol|house|jsonrpc|blade|octos)\.md §\d+|"
+    r"reports\.md [A-F]\d+|issue 2, (build|shows \d)"
 )
 
 
