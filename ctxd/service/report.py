@@ -70,7 +70,7 @@ async def report(
 def _find(session: Session, request_id: str) -> Prepared | None:
     """The request a report is about; None for one prepared before a restart whose load is not known any more.
 
-    That is one with pending messages, or one after which messages came.
+    That is one with pending messages, or one after which messages came or the view changed.
     """
     prepared = session.prepared
     if prepared is not None and prepared.request_id == request_id:
@@ -88,7 +88,7 @@ def _find(session: Session, request_id: str) -> Prepared | None:
                 epoch=state.epoch,
                 generation=generation,
             )
-        if state.reported_at <= revision <= state.revision and generation == state.generation:
+        if state.reported_at <= revision <= state.revision and generation <= state.generation:
             return None
     raise NotFound(
         "no such request, or a newer one was prepared or reported since",

@@ -1,4 +1,4 @@
-"""A daemon per test, in this process; and a folder that properties may open thousands of sessions in."""
+"""A daemon per test, in this process, on a folder in memory: tests of what is said, not of the disk."""
 
 from __future__ import annotations
 
@@ -10,16 +10,30 @@ import pytest
 
 from tests.service.host import LocalHost
 
+MEMORY = Path("/dev/shm")
+"""Where Linux keeps files in memory; elsewhere the usual temporary folder does."""
+
+
+def _memory() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="ctxd-", dir=MEMORY if MEMORY.is_dir() else None)
+
 
 @pytest.fixture
-def host(tmp_path: Path) -> Iterator[LocalHost]:
-    with LocalHost(tmp_path / "state") as made:
+def folder() -> Iterator[Path]:
+    """An empty folder."""
+    with _memory() as made:
+        yield Path(made)
+
+
+@pytest.fixture
+def host(folder: Path) -> Iterator[LocalHost]:
+    """A daemon with default options."""
+    with LocalHost(folder / "state") as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def quick_folder() -> Iterator[Path]:
-    """In memory where the system has such a place: a property waits for the disk at every append."""
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
-        yield Path(folder)
+    """An empty folder for all properties of a module."""
+    with _memory() as made:
+        yield Path(made)

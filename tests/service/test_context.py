@@ -151,6 +151,21 @@ def test_a_report_after_a_restart_is_taken_even_when_messages_came_meanwhile(hos
     assert session.messages() == [GO, user("and this"), DONE]
 
 
+@pytest.mark.parametrize("restart", [False, True])
+def test_an_answer_to_a_request_from_before_a_compaction_is_kept(host: LocalHost, restart: bool) -> None:
+    session = host.open(model=SONNET)
+    fill(session, 20)
+    request_id = session.prepare("iteration")["requestId"]
+    assert session.compact(strategy="deterministic")["outcome"] == "applied"
+    if restart:
+        host.reopen()
+        session = host.open()
+    answer = session.report(request_id, DONE, usage={"input_tokens": 30_000, "output_tokens": 9})
+    assert answer["projection"]["source"] == "local_estimate"
+    assert answer["projection"]["tokens"] < 30_000
+    assert session.messages()[-1] == session.messages("model")[-1] == DONE
+
+
 @pytest.mark.parametrize("outcome", ["error", "aborted"])
 def test_a_request_that_failed_can_still_be_answered(host: LocalHost, outcome: str) -> None:
     session = host.open(model=SONNET)

@@ -97,19 +97,19 @@ def standing(session: Session) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", [SAMPLE, AIRLINE], ids=lambda path: path.stem)
-def test_a_crash_after_any_call_changes_nothing_that_was_answered(tmp_path: Path, path: Path) -> None:
+def test_a_crash_after_any_call_changes_nothing_that_was_answered(folder: Path, path: Path) -> None:
     """What lies on disk after each call is opened by another daemon, as after `kill -9`."""
     needs(path)
     transcript = read_one(path)
     stages: set[str] = set()
-    with LocalHost(tmp_path / "state", TIGHT) as host:
+    with LocalHost(folder / "state", TIGHT) as host:
         session = open_for(host, transcript, WINDOW if path == SAMPLE else 9_000)
         for number, moment in enumerate(play(session, transcript)):
             stages |= changes(moment)
             if number % 3 and not changes(moment):
                 continue
             expected = standing(session)
-            crashed = tmp_path / "crashed"
+            crashed = folder / "crashed"
             with host.copy(crashed) as other:
                 again = other.open(session.id, None)
                 assert again.info["revision"] == expected["projection"]["revision"]
@@ -129,13 +129,13 @@ def changes(moment: Moment) -> set[str]:
     return set()
 
 
-def test_a_session_that_is_reopened_at_random_calls_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
+def test_a_session_that_is_reopened_at_random_calls_goes_on_as_if_nothing_had_been(folder: Path) -> None:
     """Two plays of one recording, one of them interrupted: the same views at the end, byte for byte."""
     transcript = read_one(SAMPLE)
     chance = random.Random(7)
     ends: list[str] = []
     for interrupted in (False, True):
-        with LocalHost(tmp_path / f"state-{interrupted}", TIGHT) as host:
+        with LocalHost(folder / f"state-{interrupted}", TIGHT) as host:
             session = open_for(host, transcript, WINDOW)
             for moment in play(session, transcript):
                 if interrupted and moment.method != "context/prepare" and chance.random() < 0.2:

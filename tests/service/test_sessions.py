@@ -217,11 +217,11 @@ def test_a_window_is_the_hosts_or_the_catalogs_or_unknown(
 
 
 def test_a_workspace_is_the_same_with_a_slash_at_its_end_and_through_a_link(
-    host: LocalHost, tmp_path: Path
+    host: LocalHost, folder: Path
 ) -> None:
-    real = tmp_path / "real"
+    real = folder / "real"
     real.mkdir()
-    link = tmp_path / "link"
+    link = folder / "link"
     link.symlink_to(real)
     host.open(workspace=real.as_uri()).append(user("one"))
     for uri in (real.as_uri() + "/", link.as_uri(), str(real)):
@@ -276,10 +276,10 @@ def test_a_list_without_its_index_is_read_from_the_logs(host: LocalHost) -> None
     assert (row["sessionId"], row["revision"], row["model"]["id"]) == ("a", 2, "gpt-4o")
 
 
-def test_a_list_after_a_crash_has_what_was_acknowledged(host: LocalHost, tmp_path: Path) -> None:
+def test_a_list_after_a_crash_has_what_was_acknowledged(host: LocalHost, folder: Path) -> None:
     session = host.open("a")
     session.append(user("one"), said("two"))
-    with host.copy(tmp_path / "crashed") as other:
+    with host.copy(folder / "crashed") as other:
         (row,) = other.call("session/list")["sessions"]
         assert row["revision"] == session.revision == 2
         assert other.call("session/list")["sessions"] == [row]
