@@ -299,6 +299,23 @@ BEHAVIOURS: dict[str, Behaviour] = {
     ),
     "history.pages": Behaviour("Pages of history meet without gap or overlap.", "protocol.md §2"),
     "history.hidden": Behaviour("Hidden messages are for the model and not for people.", "protocol.md §2"),
+    "crash.any-call": Behaviour(
+        "A crash after any call changes nothing that was answered.", "issue 2, shows 3"
+    ),
+    "cancel.on-disk": Behaviour(
+        "A cancelled append is there or not, on disk and in memory alike.", "protocol.md §1"
+    ),
+    "context.prefix": Behaviour(
+        "Between two changes of the view a request only grows at its end.", "behaviour.md §1"
+    ),
+    "context.prepare-twice": Behaviour("Preparing twice is one request.", "protocol.md §3"),
+    "errors.nothing-written": Behaviour(
+        "An append that is refused changes no byte of a log.", "issue 2, shows 5"
+    ),
+    "recall.bytes": Behaviour("Every output of a session comes back byte for byte.", "behaviour.md §7"),
+    "sessions.client-id": Behaviour(
+        "A call repeated under its client id appends nothing twice.", "protocol.md §2"
+    ),
     "crash.view": Behaviour(
         "Killed between any two calls, a session is byte for byte what it was.", "issue 2, shows 3"
     ),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.service.host import Answer, LocalHost, Session
+from tests.support.behaviour import behaviour
 
 
 def user(text: str) -> Answer:
@@ -35,6 +36,7 @@ def standing(session: Session) -> tuple[Any, list[Answer], list[Answer]]:
     return session.project(), session.messages(), session.messages("model")
 
 
+@behaviour("cancel.on-disk")
 @pytest.mark.parametrize("turns", [0, 1, 2, 4, 8])
 def test_an_append_cancelled_at_any_moment_is_there_or_not_but_never_half(
     host: LocalHost, turns: int

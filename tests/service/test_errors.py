@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.service.host import WORKSPACE, Answer, LocalHost, Refused, Session
+from tests.support.behaviour import behaviour
 
 USER = {"role": "user", "content": "one"}
 CALL = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "run", "input": {}}]}
@@ -173,6 +174,7 @@ UNLAWFUL: list[tuple[str, list[Answer], list[tuple[str, int]]]] = [
 ]
 
 
+@behaviour("errors.nothing-written")
 @pytest.mark.parametrize(("messages", "rules"), [u[1:] for u in UNLAWFUL], ids=[u[0] for u in UNLAWFUL])
 def test_messages_no_provider_takes_are_refused_whole_with_rule_and_index(
     session: Session, messages: list[Answer], rules: list[tuple[str, int]]

@@ -35,6 +35,7 @@ def settled(messages: list[Answer]) -> int:
     return start
 
 
+@behaviour("context.prefix")
 @behaviour("fold.grows")
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("path", [SAMPLE, LONG, AIRLINE], ids=lambda path: path.stem)
@@ -65,6 +66,7 @@ def count_common(old: list[Answer], new: list[Answer]) -> int:
     return next((i for i, (a, b) in enumerate(zip(old, new)) if a != b), min(len(old), len(new)))
 
 
+@behaviour("context.prepare-twice")
 def test_preparing_twice_is_one_request(host: LocalHost) -> None:
     transcript = read_one(SAMPLE)
     session = open_for(host, transcript, WINDOW)
@@ -96,6 +98,7 @@ def standing(session: Session) -> dict[str, Any]:
     }
 
 
+@behaviour("crash.any-call")
 @pytest.mark.parametrize("path", [SAMPLE, AIRLINE], ids=lambda path: path.stem)
 def test_a_crash_after_any_call_changes_nothing_that_was_answered(folder: Path, path: Path) -> None:
     """What lies on disk after each call is opened by another daemon, as after `kill -9`."""
@@ -151,6 +154,7 @@ def name_anew(text: str) -> str:
     return re.sub(r"\b[mc]_[0-9a-f]{20}\b", lambda m: names.setdefault(m[0], f"id{len(names)}"), text)
 
 
+@behaviour("recall.bytes")
 @behaviour("recall.every-output")
 @pytest.mark.parametrize("path", [SAMPLE, AIRLINE], ids=lambda path: path.stem)
 def test_every_output_of_a_real_session_comes_back_byte_for_byte(host: LocalHost, path: Path) -> None:

@@ -29,6 +29,7 @@ def test_the_same_client_id_appends_once_and_answers_the_same(host: LocalHost) -
     assert session.messages() == [user("one"), said("two")]
 
 
+@behaviour("sessions.client-id")
 @behaviour("append.client-id")
 def test_a_client_id_holds_over_a_restart_and_over_later_appends(host: LocalHost) -> None:
     session = host.open()
