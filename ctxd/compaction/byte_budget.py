@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from ctxd.compaction.elision import elide
 from ctxd.compaction.placeholder import size_of
+from ctxd.core import epochs
 from ctxd.core.fold import Entry, SessionState
 from ctxd.core.units import divide
 from ctxd.model.events import Elision
@@ -49,14 +50,15 @@ def own_media(entry: Entry) -> tuple[int, int]:
 
 
 def _old(state: SessionState) -> list[Entry]:
+    """What may be shortened: entries before the newest unit that nothing pins."""
     units = divide([entry.facts for entry in state.view])
-    return state.view[: units[-1].start] if units else []
+    held = epochs.held(state)
+    old = state.view[: units[-1].start] if units else []
+    return [entry for entry in old if not entry.facts.pinned and entry.facts.id not in held]
 
 
 def _media(state: SessionState, count: Callable[[str], int]) -> Iterator[Elision]:
     for entry in _old(state):
-        if entry.facts.pinned:
-            continue
         for result in entry.facts.results:
             if result.media and not any(e.call_id == result.call_id for e in entry.elided):
                 call = state.call_of(result.call_id, entry.facts.id)
@@ -85,7 +87,7 @@ def _outputs(state: SessionState, count: Callable[[str], int]) -> list[Elision]:
     found: list[Elision] = []
     for entry in _old(state):
         for result in entry.facts.results:
-            if entry.facts.pinned or any(e.call_id == result.call_id for e in entry.elided):
+            if any(e.call_id == result.call_id for e in entry.elided):
                 continue
             call = state.call_of(result.call_id, entry.facts.id)
             made = elide(state, entry, result, call, "byteBudget", count)

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from ctxd.compaction.placeholder import placeholder
-from ctxd.core import paths
+from ctxd.core import epochs, paths
 from ctxd.core.budget import Limits, part
 from ctxd.core.facts import is_file_read
 from ctxd.core.fold import Entry, SessionState
@@ -128,8 +128,9 @@ def candidates(
     snip_reason: ElisionReason = "cacheExpired" if expired else "snipped"
     working = working_set(state, options.recent_files)
     found: list[Candidate] = []
+    held = epochs.held(state)
     for index, entry in enumerate(view[:newest]):
-        if entry.facts.pinned:
+        if entry.facts.pinned or entry.facts.id in held:
             continue
         for order, result in enumerate(entry.facts.results):
             if result.call_id in protected or (entry.facts.id, result.call_id) in working.pinned:

@@ -13,6 +13,7 @@ import msgspec
 from ctxd.compaction import constraints, gate, ledger, records, restoration, snapshots
 from ctxd.compaction.extract import Item, extract, fate
 from ctxd.compaction.tail import Tail, choose_tail, clip_unit
+from ctxd.core import epochs
 from ctxd.core.fold import SessionState
 from ctxd.core.units import Unit, divide, join
 from ctxd.model.events import Elision, UnitFate
@@ -189,14 +190,12 @@ def plan(
 
 def pinned_units(state: SessionState, items: Sequence[Item], units: Sequence[Unit]) -> list[int]:
     """Indices of the units that hold something pinned: they are kept whole, whatever they cost."""
-    named = {pin.message_id for pin in state.pins.values() if pin.message_id}
-    shown = {pin.facts.id for pin in state.pins.values() if pin.facts is not None}
+    held = epochs.held(state)
     return [
         index
         for index, unit in enumerate(units)
         if any(
-            (facts := item.entry.facts).pinned or facts.id in named or facts.id in shown
-            for item in items[unit.start : unit.end]
+            item.entry.facts.pinned or item.entry.facts.id in held for item in items[unit.start : unit.end]
         )
     ]
 

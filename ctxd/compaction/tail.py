@@ -8,6 +8,7 @@ import msgspec
 
 from ctxd.compaction.extract import Item
 from ctxd.compaction.placeholder import clipped
+from ctxd.core import epochs
 from ctxd.core.fold import SessionState
 from ctxd.core.units import Unit
 from ctxd.model.blocks import ToolResult
@@ -77,12 +78,15 @@ def clip_unit(
 ) -> list[tuple[Elision, int]]:
     """Clip the results of a unit, largest first, until it costs at most `room` base tokens.
 
-    Each elision comes with what an earlier one of the same result already saved.
+    Each elision comes with what an earlier one of the same result already saved. What is pinned is never
+    clipped.
     """
     cost = sum(items[i].entry.tokens for i in range(unit.start, unit.end))
+    held = epochs.held(state)
     results = [
         (item, result, block)
         for item in items[unit.start : unit.end]
+        if not item.entry.facts.pinned and item.entry.facts.id not in held
         for result in item.entry.facts.results
         for block in item.view.blocks
         if isinstance(block, ToolResult) and block.call_id == result.call_id

@@ -127,6 +127,11 @@ def pin(state: SessionState, event: Pinned) -> None:
         state.show(event.facts)
 
 
+def held(state: SessionState) -> frozenset[str]:
+    """Ids of the messages that pins keep whole: pinned ones, and those that show a pinned text."""
+    return frozenset(pin.message_id or (pin.facts.id if pin.facts else "") for pin in state.pins.values())
+
+
 def unpin(state: SessionState, event: Unpinned) -> None:
     """Let a pin go. A text it showed leaves the view, which is a change of the view."""
     gone = state.pins.pop(event.pin_id, None)

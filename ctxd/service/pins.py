@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from ctxd.core.epochs import pin_budget
+from ctxd.core import epochs
 from ctxd.core.facts import describe
+from ctxd.core.units import divide
 from ctxd.model.errors import InvalidParams, NotFound, TooLarge
 from ctxd.model.events import Pinned, Unpinned
 from ctxd.model.messages import Native
@@ -16,7 +17,10 @@ PREFACE = "[Pinned by the user; it holds until it is unpinned.]\n\n"
 
 
 class Pin(msgspec.Struct, frozen=True):
-    """One pin. `tokens` are base tokens it costs in every view; `message_id` is "" for a text."""
+    """One pin. `tokens` are base tokens it costs in every view; `message_id` is "" for a text.
+
+    A pinned message costs its whole unit: a call and its results stay together.
+    """
 
     pin_id: str
     text: str
@@ -41,8 +45,14 @@ def read(session: Session) -> Pins:
     )
     limits = session.limits()
     most = session.environment.settings.compaction.pin_tokens
-    budget = pin_budget(limits.available if limits else None, most)
+    budget = epochs.pin_budget(limits.available if limits else None, most)
     return Pins(held, sum(pin.tokens for pin in held), budget)
+
+
+def count(session: Session) -> int:
+    """How many messages of the model view are kept whole by a pin, the host's own included."""
+    held = epochs.held(session.state)
+    return sum(1 for entry in session.state.view if entry.facts.pinned or entry.facts.id in held)
 
 
 async def pin(session: Session, *, text: str | None, message_id: str | None, label: str) -> tuple[Pin, int]:
@@ -85,13 +95,21 @@ async def unpin(session: Session, pin_id: str) -> None:
 
 
 def _pin_message(session: Session, message_id: str, label: str) -> Pinned:
-    facts = session.state.find(message_id)
-    if facts is None or message_id not in session.state.places:
+    state = session.state
+    place = state.places.get(message_id)
+    if place is None or message_id not in state.positions:
         raise NotFound("no such message in the model view", hint="session/history view=model lists them")
-    for pin in session.state.pins.values():
+    for pin in state.pins.values():
         if pin.message_id == message_id:
             raise InvalidParams.at("messageId", "this message is pinned already", hint=pin.pin_id)
-    tokens = max(0, facts.tokens) + facts.media_tokens
+    if state.view[place].elided:
+        raise InvalidParams.at(
+            "messageId",
+            "an output of this message is not shown whole",
+            hint="recall/fetch brings it back; pin what matters of it as text",
+        )
+    unit = next(u for u in divide([e.facts for e in state.view]) if u.start <= place < u.end)
+    tokens = sum(entry.tokens + entry.media for entry in state.view[unit.start : unit.end])
     return Pinned(pin_id=session.environment.new_id("pin"), tokens=tokens, message_id=message_id, label=label)
 
 

@@ -16,6 +16,7 @@ from ctxd.model.records import Span
 from ctxd.model.summary import SessionSummary
 from ctxd.server.wire import compactions, hosts, projections, sessions
 from ctxd.server.wire.base import NativeValue
+from ctxd.service import pins
 from ctxd.service.compactions import Compaction, Size
 from ctxd.service.description import Meta
 from ctxd.service.host import SampleRequest
@@ -159,7 +160,7 @@ def compaction(session: Session, done: Compaction) -> compactions.CompactionRepo
             compactions.RejectedFile(path=file.path, reason=file.reason) for file in done.files.rejected
         ]
         or None,
-        pins=sum(1 for entry in session.state.view if entry.facts.pinned),
+        pins=pins.count(session),
         attempts=done.attempts,
         input_reductions=done.reductions,
         usage=done.usage,
