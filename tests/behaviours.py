@@ -390,4 +390,17 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "compaction.cancelled": Behaviour(
         "Cancelled at any await a session has its old view or its new one.", "behaviour.md §3"
     ),
+    "summary.over-the-wire": Behaviour("A host is asked over the wire, without tools.", "protocol.md §8"),
+    "summary.bad-answers": Behaviour(
+        "A bad answer ends in the deterministic plan and is named.", "reports.md E57"
+    ),
+    "summary.host-errors": Behaviour(
+        "An error of the host is tried again only where that may help.", "blade.md §6"
+    ),
+    "checkpoint.failed": Behaviour(
+        "A checkpoint that cannot be written leaves the old view.", "behaviour.md §5"
+    ),
+    "checkpoint.killed": Behaviour(
+        "Killed before its checkpoint a session is what it was.", "reliability.md D6"
+    ),
 }
