@@ -51,8 +51,14 @@ class Run:
         self.append({"role": "user", "content": f"ask {len(self.said)} " + "word " * words})
 
     def call(self, count: int) -> None:
-        self.open_calls = [f"c{next(self.calls)}" for _ in range(count)]
-        self.append(self.calling(self.open_calls))
+        ids = [f"c{next(self.calls)}" for _ in range(count)]
+        self.open_calls = ids if self.begins_a_turn() else [*self.open_calls, *ids]
+        self.append(self.calling(ids))
+
+    def begins_a_turn(self) -> bool:
+        """Neighbouring assistant messages are one turn in one dialect: calls of both wait for results."""
+        after_assistant = bool(self.said) and self.said[-1]["role"] == "assistant"
+        return self.dialect == "openai-chat" or not after_assistant
 
     def calling(self, ids: list[str]) -> Answer:
         if self.dialect == "anthropic":
@@ -95,8 +101,7 @@ class Run:
             message = {"role": "assistant", "content": f"said {len(self.said)}"}
             usage = usage_of(self.dialect, prompt)
             self.session.report(self.request, message, usage=usage)
-            # Neighbouring assistant messages are one turn in one dialect: its calls still wait then.
-            if self.dialect == "openai-chat" or self.said[-1:] == [] or self.said[-1]["role"] != "assistant":
+            if self.begins_a_turn():
                 self.open_calls = []
             self.said.append(message)
             self.request = None
