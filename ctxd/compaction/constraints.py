@@ -72,7 +72,7 @@ def choose(
     live = [quote for quote in live if quote.message_id != elsewhere]
     whole = Words((), 0, 0, held, carried, plain=plain)
     for kept in (live, distinct := _distinct(live), [clip(quote) for quote in distinct]):
-        tokens = sum(count(line(quote, plain=plain)) + 1 for quote in kept)
+        tokens = _tokens(kept, count, plain=plain)
         if tokens <= budget:
             return msgspec.structs.replace(
                 whole, quotes=tuple(kept), tokens=tokens, left_out=sum(1 for q in kept if GAP in q.text)
@@ -224,50 +224,83 @@ def _select(
     """Sentences tier by tier, as many as fit; then, where room is left, what is around them."""
     pieces = _pieces(quotes, updates, count)
     plain = whole.plain
-    while True:
-        heads = [count(line(Quote("", q.message_id, about=q.about), plain=plain)) + 1 for q in quotes]
-        taken, spent, short = _take([p for p in pieces if p.tier < _LOOSE], heads, budget, {})
-        if not short or plain:
-            break
+    binding = [p for p in pieces if p.tier < _LOOSE]
+    taken, short = _take(quotes, binding, budget, count, plain=plain)
+    if short and not plain:
         plain = True
-    bare = short and plain
-    if bare:
+        taken, short = _take(quotes, binding, budget, count, plain=plain)
+    if short:
         # Words that only say what kind of statement follows go before any statement does.
         pieces = [_without_lead(piece, quotes[piece.quote].text, count) for piece in pieces]
-        taken, spent, short = _take([p for p in pieces if p.tier < _LOOSE], heads, budget, {})
-    rest = [p for p in pieces if p.tier == _LOOSE]
-    shown, spent, _ = _take(rest, heads, budget - spent, taken, spent)
-    chosen = tuple(_shown(quotes[index], shown[index]) for index in sorted(shown))
-    tokens = sum(count(line(quote, plain=plain)) + 1 for quote in chosen)
-    left = len(quotes) - sum(1 for quote in chosen if GAP not in quote.text)
+        binding = [p for p in pieces if p.tier < _LOOSE]
+        taken, short = _take(quotes, binding, budget, count, plain=plain)
+    taken, _ = _take(quotes, [p for p in pieces if p.tier == _LOOSE], budget, count, taken, plain=plain)
+    chosen = _placed(quotes, taken)
+    left = len(quotes) - sum(1 for quote in chosen if quote in quotes)
     return msgspec.structs.replace(
-        whole, quotes=chosen, tokens=tokens, left_out=left, short=short, plain=plain
+        whole,
+        quotes=chosen,
+        tokens=_tokens(chosen, count, plain=plain),
+        left_out=left,
+        short=short,
+        plain=plain,
     )
 
 
 def _take(
+    quotes: Sequence[Quote],
     pieces: Sequence[_Piece],
-    heads: Sequence[int],
-    room: int,
-    taken: dict[int, list[_Piece]],
-    spent: int = 0,
-) -> tuple[dict[int, list[_Piece]], int, bool]:
-    """Pieces that fit `room` beside those taken already; tokens spent in all; whether some did not fit."""
-    kept = {index: list(found) for index, found in taken.items()}
+    budget: int,
+    count: Count,
+    taken: Sequence[_Piece] = (),
+    *,
+    plain: bool,
+) -> tuple[list[_Piece], bool]:
+    """Pieces that fit beside those taken already, in the order they were taken; whether some did not fit.
+
+    What a line costs is estimated from its parts and then counted; the last pieces go if it was more.
+    """
+    kept = list(taken)
+    room = budget - _tokens(_placed(quotes, kept), count, plain=plain)
+    shown = {piece.quote for piece in kept}
     short = False
-    for piece in sorted(pieces, key=lambda p: (p.tier, -min(p.weight, _TOP) / p.cost, -p.quote, p.start)):
-        cost = piece.cost + (0 if piece.quote in kept else heads[piece.quote])
+    for piece in sorted(pieces, key=_rank):
+        quote = quotes[piece.quote]
+        cost = piece.cost + 1
+        if piece.quote not in shown:
+            cost = count(line(msgspec.structs.replace(quote, text="x"), plain=plain)) - 1 + piece.cost
         if cost > room:
             short = True
             continue
-        kept.setdefault(piece.quote, []).append(piece)
+        shown.add(piece.quote)
+        kept.append(piece)
         room -= cost
-        spent += cost
-    return kept, spent, short
+    while len(kept) > len(taken) and _tokens(_placed(quotes, kept), count, plain=plain) > budget:
+        kept.pop()
+        short = True
+    return kept, short
 
 
-_LOOSE = 2
-"""Tier of what does not bind. Before it: what is demanded, forbidden or was changed; what else binds."""
+def _rank(piece: _Piece) -> tuple[int, float, int, int]:
+    """By tier; in it as much weight for the room as possible; the newest of equals."""
+    return piece.tier, -min(piece.weight, _TOP) / piece.cost, -piece.quote, piece.start
+
+
+def _placed(quotes: Sequence[Quote], pieces: Sequence[_Piece]) -> tuple[Quote, ...]:
+    """The quotes that show these pieces, in the order they were said."""
+    of: dict[int, list[_Piece]] = {}
+    for piece in pieces:
+        of.setdefault(piece.quote, []).append(piece)
+    return tuple(_shown(quotes[index], of[index]) for index in sorted(of))
+
+
+def _tokens(quotes: Sequence[Quote], count: Count, *, plain: bool) -> int:
+    return sum(count(line(quote, plain=plain)) + 1 for quote in quotes)
+
+
+_LOOSE = 3
+"""Tier of what does not bind. Before it: what is demanded, forbidden or was changed; what fixes an exact
+value; what else binds."""
 
 _TOP = 10
 """Weights from here on count alike."""
@@ -277,15 +310,19 @@ def _pieces(quotes: Sequence[Quote], updates: frozenset[str], count: Count) -> l
     """Every sentence once, where it was said last."""
     found: dict[str, _Piece] = {}
     for index, quote in enumerate(quotes):
-        for s in sentences_of(quote.text):
+        for number, s in enumerate(sentences_of(quote.text)):
             text = quote.text[s.start : s.end]
             statement = read(text)
             weight = statement.weight - (_CUT if GAP in text else 0)
+            if number and statement.refers and not statement.strict and not statement.values:
+                # Alone it says little.
+                weight = 1
             tier = _LOOSE
             if weight >= BINDS or text in updates:
-                tier = 0 if (statement.strict and GAP not in text) or text in updates else 1
+                first = text in updates or (statement.strict and GAP not in text)
+                tier = 0 if first else 1 if statement.exact else 2
             found.pop(text, None)
-            found[text] = _Piece(index, s.start, s.end, tier, max(1, weight), count(text) + 2)
+            found[text] = _Piece(index, s.start, s.end, tier, max(1, weight), count(text) + 1)
     return list(found.values())
 
 
@@ -299,7 +336,7 @@ def _without_lead(piece: _Piece, text: str, count: Count) -> _Piece:
     if lead is None or lead.end() >= len(sentence):
         return piece
     rest = sentence[lead.end() :]
-    return msgspec.structs.replace(piece, start=piece.start + lead.end(), cost=count(rest) + 2)
+    return msgspec.structs.replace(piece, start=piece.start + lead.end(), cost=count(rest) + 1)
 
 
 def _shown(quote: Quote, pieces: Sequence[_Piece]) -> Quote:

@@ -40,11 +40,17 @@ class Statement(msgspec.Struct, frozen=True):
     strict: bool
     about: frozenset[str]
     values: tuple[Value, ...]
+    refers: bool
     changes: bool
     revokes: bool
     asks: bool
     forbids: bool
     universal: bool
+
+    @property
+    def exact(self) -> bool:
+        """It holds a value that nobody can guess again."""
+        return any(value.kind in EXACT for value in self.values)
 
     @property
     def binds(self) -> bool:
@@ -87,7 +93,7 @@ def read(sentence: str) -> Statement:
     said = text[lead.end() :] if lead else text
     offset = len(text) - len(said)
     if len(text) > SENTENCE_CHARS or not _LETTER.search(said):
-        return Statement(0, False, frozenset(), (), False, False, False, False, False)
+        return Statement(0, False, frozenset(), (), False, False, False, False, False, False)
     values = values_of(said)
     bare = _without(said, values)
     about = concepts_of(bare)
@@ -101,10 +107,16 @@ def read(sentence: str) -> Statement:
     if asks:
         weight = min(weight - 4, BINDS - 1)
     placed = tuple(Value(v.kind, v.key, v.start + offset, v.end + offset) for v in values)
+    refers = bool(_REFERS.search(said))
     strict = (forbids or bool(_REQUIRES.search(said))) and weight >= BINDS
-    return Statement(weight, strict, about, placed, changes, revokes, asks, forbids, universal)
+    return Statement(weight, strict, about, placed, refers, changes, revokes, asks, forbids, universal)
 
 
+_REFERS = re.compile(
+    r"^\W*(?:[A-Za-z]+\s+){0,2}(?:it|them|this|that|these|those)\b(?!\s+\w+\s+(?:is|are|must))"
+    r"|^\W*(?:请|把)?(?:它|这|那|其|此)",
+    re.IGNORECASE,
+)
 _LETTER = re.compile(r"[^\W\d_]")
 _BULLET = re.compile(
     r"\s*(?:[-*•·–—]|\(?\d{1,2}[.)、](?=\s|[\u4e00-\u9fff])|[（(]?[一二三四五六七八九十]{1,2}[）)、])\s*"
