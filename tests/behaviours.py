@@ -403,4 +403,13 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "checkpoint.killed": Behaviour(
         "Killed before its checkpoint a session is what it was.", "reliability.md D6"
     ),
+    "provider.asks": Behaviour("A provider is asked with one request per sample.", "behaviour.md §5"),
+    "provider.plain": Behaviour(
+        "A summary is asked for without tools, streams or cache marks.", "behaviour.md §5"
+    ),
+    "provider.once": Behaviour("Retries are ctxd's own, and the library makes none.", "behaviour.md §5"),
+    "provider.errors": Behaviour("What providers say of a failure is understood.", "behaviour.md §5"),
+    "provider.key": Behaviour(
+        "A key comes from the environment and is stored and logged nowhere.", "issue 3, build"
+    ),
 }

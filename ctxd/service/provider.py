@@ -30,4 +30,4 @@ class ProviderSummarizer:
             if refused.answered:
                 trouble, limit = trouble_of(ProviderError(status=refused.status, body=refused.body))
             raise SampleFailed(trouble, "the provider did not answer", limit) from refused
-        return SampleReply(text=answer.text, model=answer.model, usage=answer.usage)
+        return SampleReply(text=answer.text, model=answer.model, usage=answer.usage, is_text=answer.is_text)
