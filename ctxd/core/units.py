@@ -1,7 +1,8 @@
 """Message units: the smallest runs that are kept or removed whole.
 
 A unit is one message, or a tool turn: an assistant message with calls and everything that answers
-it, however many calls (behaviour.md, "Words"). Units are found from facts alone.
+it, however many calls (behaviour.md, "Words"). Assistant messages that follow signed reasoning in one
+run belong to it: they are one response in several messages. Units are found from facts alone.
 """
 
 from __future__ import annotations
@@ -35,15 +36,13 @@ def divide(messages: Sequence[MessageFacts], start: int = 0) -> list[Unit]:
     index = start
     while index < len(messages):
         facts = messages[index]
-        if facts.role == "assistant" and facts.calls:
-            end, unanswered = _tool_turn(messages, index)
-            units.append(Unit(index, end, "tools", unanswered))
-            index = end
+        if facts.role == "assistant":
+            unit = _said(messages, index)
+            units.append(unit)
+            index = unit.end
             continue
         kind: UnitKind
         match facts.role:
-            case "assistant":
-                kind = "assistant"
             case "system" | "developer":
                 kind = "system"
             case "user" | "tool":
@@ -51,6 +50,17 @@ def divide(messages: Sequence[MessageFacts], start: int = 0) -> list[Unit]:
         units.append(Unit(index, index + 1, kind))
         index += 1
     return units
+
+
+def _said(messages: Sequence[MessageFacts], start: int) -> Unit:
+    """The unit of an assistant message: itself, or with signed reasoning all of its run from there."""
+    stop = start + 1
+    while messages[start].signed and stop < len(messages) and messages[stop].role == "assistant":
+        stop += 1
+    if not any(facts.calls for facts in messages[start:stop]):
+        return Unit(start, stop, "assistant")
+    end, unanswered = _tool_turn(messages, start)
+    return Unit(start, max(stop, end), "tools", unanswered)
 
 
 def _tool_turn(messages: Sequence[MessageFacts], start: int) -> tuple[int, bool]:

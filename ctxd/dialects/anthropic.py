@@ -14,9 +14,9 @@ from typing import Any
 
 from ctxd.dialects import mending
 from ctxd.dialects.anthropic_blocks import is_blank_text, read_block
-from ctxd.dialects.anthropic_mending import as_blocks, open_with_user, place_system
+from ctxd.dialects.anthropic_mending import as_blocks, place_system
 from ctxd.dialects.base import BadShape, Edit, Rule
-from ctxd.dialects.mending import clean_results, leave_out, settle_results
+from ctxd.dialects.mending import clean_results, leave_out, open_with_user, settle_results
 from ctxd.dialects.rules.block_roles import BlockRoles
 from ctxd.dialects.rules.calls_answered import CallsAnswered
 from ctxd.dialects.rules.calls_unique import CallsUnique
@@ -46,7 +46,7 @@ class Anthropic:
 
     def __init__(self) -> None:
         roles, content, thinking = BlockRoles(), ContentPresent("turns"), LastThinking()
-        unique = CallsUnique("turns")
+        unique = CallsUnique("request")
         self.rules: tuple[Rule, ...] = (
             roles,
             content,
@@ -192,7 +192,7 @@ class Anthropic:
         """The native blocks at these positions."""
         return [block for index, block in enumerate(message["content"]) if index in blocks]
 
-    def stub(self, call: ToolCall, text: str) -> dict[str, Any]:
+    def stub(self, call: ToolCall, text: str, caller: Mapping[str, Any]) -> dict[str, Any]:
         """A tool_result that is an error, as the API names a call that did not work."""
         return {"type": "tool_result", "tool_use_id": call.call_id, "content": text, "is_error": True}
 

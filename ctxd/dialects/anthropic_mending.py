@@ -1,4 +1,4 @@
-"""Mending steps that only the Messages API needs: where system messages stand, and who speaks first.
+"""The mending step that only the Messages API needs: where system messages stand.
 
 Must not know how blocks are read.
 """
@@ -8,11 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ctxd.dialects.mending import Desk, Draft, Message
-from ctxd.dialects.rules.first_message import FirstMessage
 from ctxd.dialects.rules.system_placement import SystemPlacement, is_carried, user_turns
-
-OPENING = "[The conversation goes on from an earlier one.]"
-"""The user message put before a list that begins with the assistant's."""
 
 
 def place_system(desk: Desk) -> None:
@@ -37,13 +33,6 @@ def place_system(desk: Desk) -> None:
         if is_carried(views, turn):
             arranged.append(_joined(desk, systems))
     desk.drafts = arranged
-
-
-def open_with_user(desk: Desk) -> None:
-    """Put a fixed user message before a list that begins with the assistant's."""
-    for violation in FirstMessage().violations(desk.views):
-        desk.note(violation.rule, desk.drafts[0].source, "synthesize", violation.detail)
-        desk.drafts.insert(0, desk.draft(desk.drafts[0].source, {"role": "user", "content": OPENING}))
 
 
 def _joined(desk: Desk, systems: list[Draft]) -> Draft:

@@ -1,4 +1,4 @@
-"""Making a message list sendable: the engine both codecs share.
+"""Making a message list sendable: the engine all codecs share.
 
 A pass runs its steps in order; passes repeat until one changes nothing, so mending a mended list is a
 no-op by construction. Every step either leaves something unsendable out, gives a call the one result it
@@ -18,15 +18,19 @@ import msgspec
 
 from ctxd.dialects.base import BadShape, Edit
 from ctxd.dialects.rules.content_present import ContentPresent
+from ctxd.dialects.rules.first_message import FirstMessage
 from ctxd.dialects.rules.pairing import Answer, Call, Layout, Pairing, pair
 from ctxd.dialects.rules.site import WHOLE, Site
-from ctxd.model.blocks import MessageView, ToolCall
+from ctxd.model.blocks import MessageView, Role, ToolCall
 
 STUB = (
     "[No result: it was lost, or the call was interrupted before it finished. "
     "Whether it had side effects is not known.]"
 )
 """Content of the result that stands in for a missing one (behaviour.md section 3; octos §29.4)."""
+
+OPENING = "[The conversation goes on from an earlier one.]"
+"""The user message put before a list that begins with the assistant's."""
 
 Message: TypeAlias = Mapping[str, Any]
 Step: TypeAlias = "Callable[[Desk], None]"
@@ -36,6 +40,8 @@ class Bench(Protocol):
     """What the engine needs to have done to native messages. Nothing given is ever changed in place."""
 
     def view(self, message: Message) -> MessageView: ...
+
+    def make(self, role: Role, text: str) -> Message: ...
 
     def without(self, message: Message, blocks: frozenset[int]) -> Message | None:
         """The message without these blocks of its view; None when nothing sendable is left."""
@@ -49,8 +55,8 @@ class Bench(Protocol):
         """Native results out of a message that also holds other things."""
         ...
 
-    def stub(self, call: ToolCall, text: str) -> Any:
-        """A native result for a call."""
+    def stub(self, call: ToolCall, text: str, caller: Message) -> Any:
+        """A native result for a call that `caller` made."""
         ...
 
     def lead(self, results: list[Any], following: Message | None) -> list[Message]:
@@ -171,6 +177,13 @@ def settle_results(layout: Layout) -> Step:
     return step
 
 
+def open_with_user(desk: Desk) -> None:
+    """Put a fixed user message before a list that begins with the assistant's."""
+    for violation in FirstMessage().violations(desk.views):
+        desk.note(violation.rule, desk.drafts[0].source, "synthesize", violation.detail)
+        desk.drafts.insert(0, desk.draft(desk.drafts[0].source, desk.bench.make("user", OPENING)))
+
+
 def _leave_out(desk: Desk, rule: str, sites: Sequence[Site]) -> None:
     doomed: defaultdict[int, set[int]] = defaultdict(set)
     for site in sites:
@@ -201,7 +214,7 @@ def _rearrange(desk: Desk, pairing: Pairing, moved: list[Answer], missing: list[
     whole: defaultdict[int, list[Draft]] = defaultdict(list)
     loose: defaultdict[int, list[Any]] = defaultdict(list)
     for call in missing:
-        loose[call.span].append(desk.bench.stub(call.call, STUB))
+        loose[call.span].append(desk.bench.stub(call.call, STUB, desk.drafts[call.index].message))
     rest: list[Draft | None] = list(desk.drafts)
     for index, owners in taken.items():
         draft = desk.drafts[index]

@@ -42,7 +42,7 @@ class OpenAIChat:
     max_request_bytes = MAX_REQUEST_BYTES
 
     def __init__(self) -> None:
-        content, unique = ContentPresent("rows"), CallsUnique("rows")
+        content, unique = ContentPresent("rows"), CallsUnique("message")
         self.rules: tuple[Rule, ...] = (
             content,
             unique,
@@ -186,7 +186,7 @@ class OpenAIChat:
         """The message itself: a tool message holds its result and nothing else."""
         return [message]
 
-    def stub(self, call: ToolCall, text: str) -> dict[str, Any]:
+    def stub(self, call: ToolCall, text: str, caller: Mapping[str, Any]) -> dict[str, Any]:
         """A tool message, or a function message for a legacy call."""
         if call.call_id == f"function_call:{call.name}":
             return {"role": "function", "name": call.name, "content": text}

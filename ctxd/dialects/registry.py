@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from ctxd.dialects.anthropic import Anthropic
 from ctxd.dialects.base import Dialect
+from ctxd.dialects.gemini import Gemini
 from ctxd.dialects.openai_chat import OpenAIChat
+from ctxd.dialects.openai_responses import OpenAIResponses
 from ctxd.model.errors import UnknownDialect
 
-_DIALECTS: dict[str, Dialect] = {dialect.name: dialect for dialect in (Anthropic(), OpenAIChat())}
+_DIALECTS: dict[str, Dialect] = {
+    dialect.name: dialect for dialect in (Anthropic(), OpenAIChat(), OpenAIResponses(), Gemini())
+}
 
 NAMES: tuple[str, ...] = tuple(_DIALECTS)
 """Names of all dialects served, as `capabilities.experimental.ctxd.dialects` lists them."""

@@ -35,7 +35,7 @@ _FLUSH_TIMEOUT = 2.0
 _PARENT_POLL = 2.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-DIALECTS = ("anthropic", "openai-chat")
+DIALECTS = ("anthropic", "openai-chat", "openai-responses", "gemini")
 SUMMARIZERS = ("host", "provider", "extractive")
 
 

@@ -90,7 +90,7 @@ class Rendering:
         for value in mended[closed:]:
             message_id, raw = known.get(id(value), ("", b""))
             shown.append(Shown(message_id, raw or encode(value)))
-        return shown, [str(value["role"]) for value in mended[closed:]], edits
+        return shown, [self._dialect.view(value).role for value in mended[closed:]], edits
 
     def _show(self, entry: Entry, native: Native) -> Native:
         value: Mapping[str, Any] = native.value

@@ -16,7 +16,7 @@ from tests.dialects.notation import Messages, read
 from tests.support.behaviour import behaviour
 from tests.support.session import Session
 
-BOTH = pytest.mark.parametrize("dialect", registry.NAMES)
+ALL = pytest.mark.parametrize("dialect", registry.NAMES)
 
 
 def units_of(messages: Messages, dialect: str) -> str:
@@ -70,6 +70,21 @@ def test_chat_rows_make_the_same_units(messages: str, expected: str) -> None:
     assert units_of(read(messages, "openai-chat"), "openai-chat") == expected
 
 
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ("U A(think,1,2) R(2) R(1) A", "user1 tools5 assistant1"),
+        ("U A(think) A(1) R(1) A(think,t) U", "user1 tools3 assistant2 user1"),
+        ("U A(think,odd,think,t,1) R(1)", "user1 tools6"),
+        ("U A(1) R(1) A(2) R(2)", "user1 tools2 tools2"),
+        ("U A(think,1,odd)", "user1 tools3?"),
+        ("A A(think) A(1) R(1)", "assistant1 tools3"),
+    ],
+)
+def test_reasoning_and_all_it_led_to_are_one_unit(messages: str, expected: str) -> None:
+    assert units_of(read(messages, "openai-responses"), "openai-responses") == expected
+
+
 def test_division_can_start_where_a_unit_begins() -> None:
     session = Session()
     session.append(read("U A(1) U(1) A(2) U(2) U", "anthropic"))
@@ -79,7 +94,7 @@ def test_division_can_start_where_a_unit_begins() -> None:
         assert divide(facts, unit.start) == [u for u in whole if u.start >= unit.start]
 
 
-@BOTH
+@ALL
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_units_cover_every_list_once_and_in_order(dialect: str, data: st.DataObject) -> None:
@@ -90,7 +105,7 @@ def test_units_cover_every_list_once_and_in_order(dialect: str, data: st.DataObj
     assert all(u.start < u.end for u in units)
 
 
-@BOTH
+@ALL
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_no_border_of_a_unit_tears_calls_from_their_results(dialect: str, data: st.DataObject) -> None:
@@ -99,9 +114,10 @@ def test_no_border_of_a_unit_tears_calls_from_their_results(dialect: str, data: 
     session.append(messages)
     codec = registry.get(dialect)
     views = [codec.view(message) for message in messages]
-    atoms = next(rule for rule in codec.rules if rule.name == "unansweredCall")
     borders = {unit.start for unit in divide([entry.facts for entry in session.state.view])}
-    assert borders <= atoms.cut_points(views)
+    for name in ("unansweredCall", "reasoningBound"):
+        for rule in codec.rules:
+            assert rule.name != name or borders <= rule.cut_points(views)
 
 
 def test_units_are_joined_so_that_each_begins_at_a_lawful_cut() -> None:

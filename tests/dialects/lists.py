@@ -34,6 +34,21 @@ _BROKEN = {
         _RESULTS.map(lambda item: f"R({item})"),
         _message("S", st.sampled_from(["t", "b"]), 2),
     ),
+    "openai-responses": st.one_of(
+        _message("U", _SAID),
+        _message("A", st.sampled_from(["t", "more", "b", "think", "odd"])),
+        _message("A", _IDS | st.just("think"), 3),
+        _IDS.map(lambda item: f"A({item})"),
+        _RESULTS.map(lambda item: f"R({item})"),
+        _message("S", st.sampled_from(["t", "b"]), 2),
+    ),
+    "gemini": st.one_of(
+        _message("U", _SAID | _RESULTS),
+        _message("A", _SAID | _IDS | _THOUGHT | st.just("sig")),
+        _message("U", _RESULTS),
+        _message("A", _IDS, 2),
+        _message("U", _THOUGHT, 1),
+    ),
 }
 
 
@@ -66,16 +81,17 @@ def lawful_list(draw: st.DrawFn, dialect: str) -> Messages:
     parts: list[str] = []
     number = 0
     for _ in range(draw(st.integers(0, 3))):
-        parts.append(draw(st.sampled_from(["U", "U(t,img)", "U U(more)"])))
+        apart = "U(t,more)" if dialect == "gemini" else "U U(more)"
+        parts.append(draw(st.sampled_from(["U", "U(t,img)", apart])))
         if dialect == "anthropic" and draw(st.booleans()):
             parts.append("S")
         for _ in range(draw(st.integers(0, 3))):
             ids = [str(number + k) for k in range(1, draw(st.integers(1, 3)) + 1)]
             number += len(ids)
-            opening = draw(st.sampled_from(["think,", "", "t,", "musing,"]))
+            opening = draw(st.sampled_from(_OPENINGS[dialect]))
             parts.append(f"A({opening}{','.join(ids)})")
             order: list[str] = draw(st.permutations(ids))
-            together = draw(st.booleans())
+            together = dialect == "gemini" or draw(st.booleans())
             parts.extend(_answers(dialect, order, together=together))
         parts.append(draw(st.sampled_from(["A", "A(think,t)"])))
     if draw(st.booleans()) and parts:
@@ -86,11 +102,17 @@ def lawful_list(draw: st.DrawFn, dialect: str) -> Messages:
 
 
 def _answers(dialect: str, ids: list[str], *, together: bool) -> list[str]:
-    if dialect == "openai-chat":
+    if dialect in ("openai-chat", "openai-responses"):
         return [f"R({key})" for key in ids]
     return [f"U({','.join(ids)})"] if together else [f"U({key})" for key in ids]
 
 
+_OPENINGS = {
+    "anthropic": ["think,", "", "t,", "musing,"],
+    "openai-chat": ["think,", "", "t,", "musing,"],
+    "openai-responses": ["think,", "", "t,", "think,odd,think,t,"],
+    "gemini": ["think,", "", "t,", "sig,", "musing,sig,"],
+}
 _BLANKS = [{"type": "text", "text": ""}, {"type": "text", "text": "kept"}, {"type": "text", "text": " "}]
 _ODD: dict[str, list[dict[str, Any]]] = {
     "anthropic": [
@@ -124,5 +146,40 @@ _ODD: dict[str, list[dict[str, Any]]] = {
         {"role": "tool", "tool_call_id": "c1", "content": _BLANKS},
         {"role": "tool", "tool_call_id": "c2", "content": _BLANKS[:1]},
         {"role": "tool", "tool_call_id": "c2", "content": []},
+    ],
+    "openai-responses": [
+        {"role": "user", "content": ""},
+        {"role": "assistant", "content": "said plainly", "extra": 1},
+        {"role": "developer", "content": []},
+        {"id": "msg_1"},
+        {"type": "compaction", "encrypted_content": "sealed"},
+        {"type": "local_shell_call", "id": "l", "call_id": "c1", "action": {"command": ["ls"]}},
+        {"type": "local_shell_call_output", "id": "c1", "output": "done"},
+        {"type": "shell_call", "call_id": "c2", "action": {"commands": ["ls"]}},
+        {"type": "apply_patch_call", "call_id": "c3", "operation": {"type": "delete_file", "path": "a"}},
+        {"type": "computer_call", "call_id": "c1", "action": {"type": "screenshot"}},
+        {"type": "custom_tool_call", "call_id": "c2", "name": "sh", "input": "ls"},
+        {"type": "custom_tool_call_output", "call_id": "c2", "output": _BLANKS},
+        {"type": "function_call_output", "call_id": "c3", "output": _BLANKS[:1]},
+        {"type": "mcp_approval_request", "id": "c1", "name": "x", "arguments": "{}", "server_label": "s"},
+        {"type": "mcp_approval_response", "approval_request_id": "c1", "approve": True},
+    ],
+    "gemini": [
+        {"role": "model"},
+        {"parts": [{"text": "without a role"}], "extra": 1},
+        {"role": "function", "parts": [{"functionResponse": {"id": "c1", "name": "run"}}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "f"}}, {"functionCall": {"name": "f"}}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "f"}}, {"text": ""}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"output": "1"}}}]},
+        {
+            "role": "user",
+            "parts": [
+                {"text": "first"},
+                {"functionResponse": {"name": "f", "response": {"output": "2"}}},
+                {"functionResponse": {"name": "f", "response": {"error": "3"}}},
+            ],
+        },
+        {"role": "model", "parts": [{"functionResponse": {"id": "c1", "name": "run"}}, {}]},
+        {"role": "user", "parts": [{"functionCall": {"id": "c1", "name": "run"}}]},
     ],
 }

@@ -2,8 +2,9 @@
 
 A message is a role letter (S system, U user, A assistant, R tool) with its content in brackets; without
 brackets it holds the text `t`. Content: a number is a call of that id (A) or its result (U, R), `1!` another
-result for it, `1?` the stub, `think` signed thinking, `musing` unsigned, `b` blank text, `img` an image,
-`odd` an unknown block, any other word text. A bar stands where the list may be cut.
+result for it, `1?` the stub, `think` signed thinking, `musing` unsigned, `sig` a signature of what follows
+(Gemini), `b` blank text, `img` an image, `odd` an unknown block, any other word text. A bar stands where the
+list may be cut. In Responses, what cannot be one item is written as several: `A(think,1)` is `A(think) A(1)`.
 """
 
 from __future__ import annotations
@@ -22,8 +23,16 @@ _LETTERS = {"system": "S", "developer": "S", "user": "U", "assistant": "A", "too
 
 def read(text: str, dialect: str) -> Messages:
     """The native messages of a notation, bars left out."""
-    make = _anthropic if dialect == "anthropic" else _chat
-    return [make(letter, items) for letter, items in _split(text.replace("|", " "))]
+    messages = _split(text.replace("|", " "))
+    match dialect:
+        case "anthropic":
+            return [_anthropic(letter, items) for letter, items in messages]
+        case "openai-chat":
+            return [_chat(letter, items) for letter, items in messages]
+        case "openai-responses":
+            return [item for letter, items in messages for item in _responses(letter, items)]
+        case _:
+            return [_gemini(letter, items) for letter, items in messages]
 
 
 def bars(text: str) -> set[int]:
@@ -125,6 +134,75 @@ def _chat_part(item: str) -> dict[str, Any]:
             return {"type": "text", "text": item}
 
 
+def _responses(letter: str, items: list[str]) -> Messages:
+    role = {"S": "system", "U": "user", "A": "assistant", "R": "tool"}[letter]
+    found: Messages = []
+    parts: list[dict[str, Any]] = []
+    for item in items:
+        key = item.rstrip("!?")
+        if letter == "R":
+            found.append({"type": "function_call_output", "call_id": f"c{key}", "output": _result_text(item)})
+        elif item[0].isdigit():
+            arguments = f'{{"n": "{key}"}}'
+            call = {"type": "function_call", "call_id": f"c{key}", "name": "run", "arguments": arguments}
+            found.append(call)
+        elif item == "think":
+            found.append({"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "sealed"})
+        elif item == "odd" and letter == "A":
+            found.append({"type": "web_search_call", "id": "ws", "status": "completed"})
+        else:
+            if not parts:
+                found.append({"type": "message", "role": role, "content": parts})
+            parts.append(_responses_part(letter, item))
+    return found or [{"type": "message", "role": role, "content": []}]
+
+
+def _responses_part(letter: str, item: str) -> dict[str, Any]:
+    kind = "output_text" if letter == "A" else "input_text"
+    match item:
+        case "b":
+            return {"type": kind, "text": " \n"}
+        case "img":
+            return {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}", "detail": "auto"}
+        case "odd":
+            return {"type": "hologram", "rays": 3}
+        case _:
+            return {"type": kind, "text": item}
+
+
+def _gemini(letter: str, items: list[str]) -> dict[str, Any]:
+    parts: list[dict[str, Any]] = []
+    for item in items:
+        part = {} if item == "sig" else _gemini_part(letter, item)
+        if parts and parts[-1] == {"thoughtSignature": "c2ln"}:
+            parts[-1] = {**part, **parts[-1]}
+        else:
+            parts.append(part or {"thoughtSignature": "c2ln"})
+    return {"role": "model" if letter == "A" else "user", "parts": parts}
+
+
+def _gemini_part(letter: str, item: str) -> dict[str, Any]:
+    if item[0].isdigit():
+        key = item.rstrip("!?")
+        call: dict[str, Any] = {"id": f"c{key}", "name": "run"}
+        if letter == "A":
+            return {"functionCall": {**call, "args": {"n": key}}}
+        return {"functionResponse": {**call, "response": {"output": _result_text(item)}}}
+    match item:
+        case "think":
+            return {"text": "hm", "thought": True, "thoughtSignature": "c2ln"}
+        case "musing":
+            return {"text": "hm", "thought": True}
+        case "b":
+            return {"text": " \n"}
+        case "img":
+            return {"inlineData": {"mimeType": "image/png", "data": PIXEL}}
+        case "odd":
+            return {"executableCode": {"code": "1", "language": "PYTHON"}}
+        case _:
+            return {"text": item}
+
+
 def _message(view: MessageView) -> str:
     items = [_item(block) for block in view.blocks]
     letter = _LETTERS[view.role]
@@ -139,6 +217,8 @@ def _item(block: Block) -> str:
             return call_id[1:]
         case ToolResult(call_id=call_id, text=text):
             return call_id[1:] + {"another": "!", STUB: "?"}.get(text, "")
+        case Reasoning(text="", signed=True, opaque_bytes=size) if size:
+            return "sig"
         case Reasoning(signed=signed):
             return "think" if signed else "musing"
         case Media():

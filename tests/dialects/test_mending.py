@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from ctxd.dialects.anthropic_mending import OPENING
 from ctxd.dialects.base import BadShape
-from ctxd.dialects.mending import STUB
+from ctxd.dialects.mending import OPENING, STUB
 from ctxd.dialects.registry import get
 from tests.dialects.notation import read, write
 

@@ -1,4 +1,4 @@
-"""Law (Anthropic): who may carry what.
+"""Law (Anthropic, Gemini): who may carry what.
 
 Calls and thinking come from the assistant, results from the user, and a system message is text.
 """

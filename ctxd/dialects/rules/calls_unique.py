@@ -1,16 +1,20 @@
 """Law: call ids are unique.
 
-Anthropic: over the whole request ("tool_use ids must be unique"). Chat: within one message, since
-several servers count their ids anew in every message.
+Anthropic and Responses: over the whole request ("tool_use ids must be unique"). Chat: within one message,
+since several servers count their ids anew in every message. Gemini: within one turn, since calls there
+need no id.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
-from ctxd.dialects.rules.pairing import Layout
 from ctxd.dialects.rules.site import Site, everywhere
 from ctxd.model.blocks import MessageView, ToolCall, Violation
+
+Scope: TypeAlias = Literal["request", "turn", "message"]
+"""Where an id may be used once: a turn is a run of assistant messages."""
 
 
 class CallsUnique:
@@ -22,8 +26,8 @@ class CallsUnique:
     name = "duplicateCall"
     refuses = True
 
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
 
     def cut_points(self, messages: Sequence[MessageView]) -> set[int]:
         return everywhere(messages)
@@ -36,9 +40,11 @@ class CallsUnique:
         found: list[Site] = []
         seen: set[str] = set()
         for index, message in enumerate(messages):
+            if self._scope == "turn" and message.role != "assistant":
+                seen = set()
             if message.role != "assistant" or not message.calls:
                 continue
-            if self._layout == "rows":
+            if self._scope == "message":
                 seen = set()
             for block, call in enumerate(message.blocks):
                 if not isinstance(call, ToolCall):

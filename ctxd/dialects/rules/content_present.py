@@ -17,7 +17,7 @@ class ContentPresent:
     """No blank text block, no blank text inside a result's list, no empty list, no message without content.
 
     A result whose whole content is an empty string is fine. A chat message of reasoning alone is empty
-    ("content is required unless tool_calls is given"); in turns `lastThinking` sees to that.
+    ("content is required unless tool_calls is given"); elsewhere other laws see to that.
     """
 
     name = "emptyContent"

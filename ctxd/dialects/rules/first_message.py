@@ -1,4 +1,7 @@
-"""Law (Anthropic): the first message is the user's."""
+"""Law (Anthropic, Gemini): the first message is the user's.
+
+Gemini: "function call turn comes immediately after a user turn or after a function response turn".
+"""
 
 from __future__ import annotations
 

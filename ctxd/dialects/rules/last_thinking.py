@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ctxd.dialects.rules.pairing import divide
+from ctxd.dialects.rules.pairing import Span, divide
 from ctxd.dialects.rules.site import Site, everywhere
 from ctxd.model.blocks import MessageView, Reasoning, Violation
 
@@ -32,16 +32,22 @@ class LastThinking:
 
     def unsendable(self, messages: Sequence[MessageView]) -> list[Site]:
         """The thinking blocks behind the last other block of their turn."""
-        found: list[Site] = []
-        for span in divide(messages, "turns"):
-            found.extend(reversed(list(_tail(messages, span.first, span.end))))
-        return found
+        return [
+            site
+            for span in divide(messages, "turns")
+            for site in trailing_thinking(messages, span, "thinking that nothing follows")
+        ]
 
 
-def _tail(messages: Sequence[MessageView], first: int, end: int) -> Iterator[Site]:
-    for index in range(end - 1, first - 1, -1):
+def trailing_thinking(messages: Sequence[MessageView], turn: Span, detail: str) -> list[Site]:
+    """The thinking at the end of an assistant turn, in order."""
+    return list(_backwards(messages, turn, detail))[::-1]
+
+
+def _backwards(messages: Sequence[MessageView], turn: Span, detail: str) -> Iterator[Site]:
+    for index in range(turn.end - 1, turn.first - 1, -1):
         blocks = messages[index].blocks
         for position in range(len(blocks) - 1, -1, -1):
             if not isinstance(blocks[position], Reasoning):
                 return
-            yield Site(index, position, "thinking that nothing follows")
+            yield Site(index, position, detail)

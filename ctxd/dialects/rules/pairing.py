@@ -1,8 +1,9 @@
 """Which result answers which call. The one analysis that every law about calls and results reads.
 
-Two layouts exist. `turns` (Anthropic): neighbouring messages of one role are one turn, because the API
-joins them; results stand first in the user turn behind the calls. `rows` (chat): every assistant
-message stands alone and its results are tool messages directly behind it.
+Three layouts exist. `turns` (Anthropic, Gemini): neighbouring messages of one role are one turn; results
+stand first in the user turn behind the calls. `rows` (chat): every assistant message stands alone and its
+results are tool messages directly behind it. `items` (Responses): neighbouring assistant items are one
+response; its results are items directly behind it.
 
 A span is one assistant turn with all that follows up to the next. A result belongs to the nearest span
 at or before it that made a call of its id. Owns no verdicts: the rules judge what is found here.
@@ -18,7 +19,7 @@ import msgspec
 
 from ctxd.model.blocks import MessageView, Role, ToolCall, ToolResult
 
-Layout: TypeAlias = Literal["turns", "rows"]
+Layout: TypeAlias = Literal["turns", "rows", "items"]
 Place: TypeAlias = Literal["first", "behind", "late", "nowhere"]
 """`first`: directly behind its calls. `behind`: in its span, after other content. `late`: after another
 assistant message. `nowhere`: no call of that id before it."""
@@ -99,7 +100,7 @@ def divide(messages: Sequence[MessageView], layout: Layout) -> Iterator[Span]:
             continue
         first = index
         index += 1
-        while layout == "turns" and index < length and messages[index].role == "assistant":
+        while layout != "rows" and index < length and messages[index].role == "assistant":
             index += 1
         end = index
         while index < length and messages[index].role != "assistant":
