@@ -12,14 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ctxd.report.tool_outputs import find_results, store_form
+from ctxd.dialects.registry import NAMES, get
 from ctxd.report.wire_check import check_request
 from tests.reports.checks import join_turns
 from tests.service.host import Answer, LocalHost, Session
-from tests.service.recorded import usage_of
 from tests.service.test_recall import content_of, follow
+from tests.support import natives
 
-DIALECTS = ("anthropic", "openai-chat")
 TIGHT = {
     "recall": {"spillBytes": 6_000, "headBytes": 200, "tailBytes": 100, "pageBytes": 2_000},
     "elision": {"minMessages": 6, "keepTurns": 2, "oversizedBytes": 900, "staleTurns": 2},
@@ -48,38 +47,24 @@ class Run:
 
     def speak(self, words: int) -> None:
         self.open_calls = []
-        self.append({"role": "user", "content": f"ask {len(self.said)} " + "word " * words})
+        self.append(natives.user(self.dialect, f"ask {len(self.said)} " + "word " * words))
 
     def call(self, count: int) -> None:
         ids = [f"c{next(self.calls)}" for _ in range(count)]
         self.open_calls = ids if self.begins_a_turn() else [*self.open_calls, *ids]
-        self.append(self.calling(ids))
+        self.append(*natives.calling(self.dialect, ids))
 
     def begins_a_turn(self) -> bool:
-        """Neighbouring assistant messages are one turn in one dialect: calls of both wait for results."""
-        after_assistant = bool(self.said) and self.said[-1]["role"] == "assistant"
+        """Neighbouring assistant messages are one turn in most dialects: calls of both wait for results."""
+        after_assistant = bool(self.said) and get(self.dialect).view(self.said[-1]).role == "assistant"
         return self.dialect == "openai-chat" or not after_assistant
-
-    def calling(self, ids: list[str]) -> Answer:
-        if self.dialect == "anthropic":
-            blocks = [
-                {"type": "tool_use", "id": i, "name": "Read", "input": {"file_path": "/f"}} for i in ids
-            ]
-            return {"role": "assistant", "content": blocks}
-        function = {"name": "Read", "arguments": '{"file_path": "/f"}'}
-        calls = [{"id": i, "type": "function", "function": function} for i in ids]
-        return {"role": "assistant", "content": None, "tool_calls": calls}
 
     def answer(self, words: int) -> None:
         """One result of those that are missing."""
         if self.open_calls:
             call_id = self.open_calls.pop()
             text = f"{call_id} " + "output " * words
-            if self.dialect == "anthropic":
-                block = {"type": "tool_result", "tool_use_id": call_id, "content": text}
-                self.append({"role": "user", "content": [block]})
-            else:
-                self.append({"role": "tool", "tool_call_id": call_id, "content": text})
+            self.append(natives.answer(self.dialect, call_id, text))
 
     def prepare(self, phase: str) -> None:
         made = self.session.prepare(phase)
@@ -92,14 +77,16 @@ class Run:
             return
         verdict = self.host.call("context/validate", dialect=self.dialect, messages=messages)
         assert verdict["violations"] == []
+        if self.dialect not in ("anthropic", "openai-chat"):
+            return
         joined = join_turns(messages) if self.dialect == "anthropic" else messages
         faults = check_request(self.dialect, joined)  # type: ignore[arg-type]  # one of the two
         assert [f for f in faults if not self.open_calls or "without a result" not in f] == []
 
     def report(self, prompt: int) -> None:
         if self.request is not None:
-            message = {"role": "assistant", "content": f"said {len(self.said)}"}
-            usage = usage_of(self.dialect, prompt)
+            message = natives.said(self.dialect, f"said {len(self.said)}")
+            usage = natives.usage(self.dialect, prompt)
             self.session.report(self.request, message, usage=usage)
             if self.begins_a_turn():
                 self.open_calls = []
@@ -129,9 +116,9 @@ class Run:
     def end(self) -> None:
         """What a host can always ask for."""
         assert self.session.messages() == self.said
-        for call_id, content in find_results(self.said):
+        for call_id, text in natives.results(self.dialect, self.said):
             pages = follow(self.session, toolCallId=call_id)
-            assert b"".join(map(content_of, pages)) == store_form(content)
+            assert b"".join(map(content_of, pages)) == text.encode()
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +140,7 @@ STEPS = st.one_of(
 )
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", NAMES)
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(STEPS, min_size=10, max_size=45))
 def test_whatever_happens_to_a_session_nothing_is_lost_and_every_request_can_be_sent(

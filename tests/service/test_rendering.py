@@ -11,13 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ctxd.dialects.registry import NAMES, get
 from ctxd.service.rendering import Rendering
 from tests.dialects.lists import any_list, lawful_list
 from tests.dialects.notation import Messages, read, write
 from tests.service.host import LocalHost, Refused, Session
 from tests.support.behaviour import behaviour
-
-DIALECTS = ("anthropic", "openai-chat")
 
 _names = itertools.count()
 _checked = settings(
@@ -46,7 +45,7 @@ def render_anew(session: Session) -> Messages:
 
 
 @behaviour("rendering.kept-up")
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", NAMES)
 @_checked
 @given(data=st.data())
 def test_a_view_that_was_kept_up_is_the_view_rendered_at_once(
@@ -61,7 +60,7 @@ def test_a_view_that_was_kept_up_is_the_view_rendered_at_once(
         assert session.prepare()["messages"] == render_anew(session)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", NAMES)
 @_checked
 @given(data=st.data())
 def test_what_stands_before_an_assistant_turn_never_changes_again(
@@ -76,22 +75,25 @@ def test_what_stands_before_an_assistant_turn_never_changes_again(
             continue
         made = session.prepare()["messages"]
         assert made[: len(frozen)] == frozen
+        roles = [get(dialect).view(shown).role for shown in made]
         start = len(made)
-        while start > 0 and made[start - 1]["role"] != "assistant":
+        while start > 0 and roles[start - 1] != "assistant":
             start -= 1
-        while start > 0 and made[start - 1]["role"] == "assistant":
+        while start > 0 and roles[start - 1] == "assistant":
             start -= 1
-        if start < len(made) and any(m["role"] == "assistant" for m in made):
+        if start < len(made) and "assistant" in roles:
             frozen = made[:start]
 
 
 CALLS = {
     "anthropic": "U A(1) A(2) U(1) U(2) A",
     "openai-chat": "U A(1,2) R(2) R(1) A",
+    "openai-responses": "U A(think) A(1) A(2) R(2) R(1) A",
+    "gemini": "U A(1,2) U(2,1) A",
 }
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", NAMES)
 def test_parallel_calls_that_come_one_by_one_keep_their_results(host: LocalHost, dialect: str) -> None:
     session = host.open(dialect=dialect)
     codec = host.registry.get(session.id).dialect
