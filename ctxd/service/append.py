@@ -115,7 +115,7 @@ async def admit(
         repeats = find_repeats(past, views)
         return describe_all(session, natives, views, metas, repeats, weigher, defer=defer), [*repeats]
 
-    described, repeated = await anyio.to_thread.run_sync(take) if large else take()
+    described, repeated = await session.environment.counting.run(take) if large else take()
     if largest > BLOB_BYTES:
         await anyio.to_thread.run_sync(_store_blobs, session, described)
     return Admitted(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-import anyio
 import msgspec
 
 from ctxd.compaction import fallback, gate
@@ -202,7 +201,7 @@ async def _run(session: Session, job: Job, snapshot: Snapshot) -> Compaction:
         return await _finish(session, job, snapshot, plain, Summarised())
     items, units = gone(session, snapshot.entries, snapshot.natives, plain)
     if not units:
-        return await _finish(session, job, snapshot, plain, Summarised())
+        return await _finish(session, job, snapshot, plain, Summarised(failure="nothingToSummarise"))
     if job.delivery == "inline":
         return await _wait_for_input(session, job, snapshot, plain, items, units)
     made, summary = await _word(session, job, snapshot, plain, await summarise(session, job, items, units))
@@ -266,7 +265,7 @@ async def _draft(session: Session, job: Job, snapshot: Snapshot, digest: Session
     recent = await recent_files(session, partial=partial)
     extra = fallback.Extra(digest=digest, recent=recent, keep_nothing=partial)
     weigher = await session.weigher()
-    return await anyio.to_thread.run_sync(
+    return await session.environment.counting.run(
         draft, session, snapshot.entries, snapshot.natives, weigher, job.requested, extra
     )
 
@@ -310,7 +309,7 @@ async def _wait_for_input(
 
 async def _take_input(session: Session, waiting: Waiting, text: str) -> Compaction:
     """Go on with a summary given inline; it passes the same gate as a sampled one."""
-    step = await take_reply(waiting.sampling, text, last=True)
+    step = await take_reply(session, waiting.sampling, text, last=True)
     assert not isinstance(step, Ask)
     summary = concluded(waiting.sampling, step)
     job, snapshot = waiting.job, waiting.snapshot

@@ -206,7 +206,7 @@ class Session:
         for start in range(0, len(waiting), 512):
             ids = waiting[start : start + 512]
             natives = await self.natives(ids)
-            counts += await anyio.to_thread.run_sync(_weigh_all, self.dialect, ids, natives, weigher)
+            counts += await self.environment.counting.run(_weigh_all, self.dialect, ids, natives, weigher)
         counted = events.TokensCounted(counts=tuple(counts))
         if self.writable:
             await self.commit([Written(counted)])

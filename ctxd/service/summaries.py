@@ -68,7 +68,7 @@ async def prepare_sampling(
     weigher = await session.weigher()
     source = Source(items, units, session.state, job.instructions)
     options = session.environment.settings.summarizer
-    return await anyio.to_thread.run_sync(
+    return await session.environment.counting.run(
         lambda: Sampling(
             source,
             window=options.window or session.window().value,
@@ -97,16 +97,19 @@ async def summarise(session: Session, job: Job, items: Sequence[Item], units: Se
         try:
             reply = await writer.sample(request_of(session, step), options.timeout_ms / 1000)
         except SampleFailed as failure:
-            step = await anyio.to_thread.run_sync(sampling.take_trouble, failure.kind, failure.limit)
+            step = await environment.counting.run(sampling.take_trouble, failure.kind, failure.limit)
             continue
         usage = _add(usage, reply.usage)
-        step = await take_reply(sampling, reply.text, is_text=reply.is_text)
+        step = await take_reply(session, sampling, reply.text, is_text=reply.is_text)
     return concluded(sampling, step, usage)
 
 
-async def take_reply(sampling: Sampling, text: str, *, is_text: bool = True, last: bool = False) -> Step:
+async def take_reply(
+    session: Session, sampling: Sampling, text: str, *, is_text: bool = True, last: bool = False
+) -> Step:
     """Judge an answer, in a thread: its length is the model's choice."""
-    return await anyio.to_thread.run_sync(lambda: sampling.take_reply(text, is_text=is_text, last=last))
+    counting = session.environment.counting
+    return await counting.run(lambda: sampling.take_reply(text, is_text=is_text, last=last))
 
 
 def concluded(sampling: Sampling, step: Made | GaveUp, usage: dict[str, Any] | None = None) -> Summarised:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import anyio
-
 from ctxd.core.facts import weigh
 from ctxd.dialects import registry as dialects
 from ctxd.model.errors import InvalidParams
@@ -24,19 +22,20 @@ async def count(registry: Registry, params: wire.TokensCountParams, call: Call) 
     if (params.text is None) == (params.messages is None):
         raise InvalidParams.at("text", "give either text or messages")
     choice = choice_of(shapes.model(params.model) if params.model else Model(id="gpt-4o"))
-    weigher = await registry.environment.counting.weigher(choice.encoding, choice.vision)
+    counting = registry.environment.counting
+    weigher = await counting.weigher(choice.encoding, choice.vision)
     media = 0
     if params.text is not None:
         text = params.text
         if len(text) > INLINE_CHARS:
-            base = await anyio.to_thread.run_sync(weigher.count, text)
+            base = await counting.run(weigher.count, text)
         else:
             base = weigher.count(text)
     else:
         if params.dialect is None:
             raise InvalidParams.at("dialect", "messages need a dialect", hint=", ".join(dialects.NAMES))
         views = read_views(dialects.get(params.dialect).view, params.messages or [])
-        weights = await anyio.to_thread.run_sync(lambda: [weigh(view, weigher) for view in views])
+        weights = await counting.run(lambda: [weigh(view, weigher) for view in views])
         base = sum(w[0] for w in weights)
         media = sum(w[1] for w in weights)
     exact = choice.exact and params.text is not None
