@@ -77,12 +77,14 @@ def _tool_turn(messages: Sequence[MessageFacts], start: int) -> tuple[int, bool]
         calls |= made
         index += 1
         end = index if made else end
+    spoken = index
     while index < len(messages) and messages[index].role != "assistant":
         results = {result.call_id for result in messages[index].results} & calls
         answered |= results
         index += 1
         end = index if results else end
-    return end, answered != calls
+    # While a result is missing it may still come, behind whatever the assistant said after the call.
+    return (end, False) if answered == calls else (max(end, spoken), True)
 
 
 def join(units: Sequence[Unit], cuts: Collection[int]) -> list[Unit]:

@@ -46,6 +46,8 @@ def units_of(messages: Messages, dialect: str) -> str:
         ("A(1) S U(1)", "tools3"),
         ("A(1,2) U(1) U U(2) U", "tools4 user1"),
         ("A(1) A U(1)", "tools3"),
+        ("A(1) A", "tools2?"),
+        ("A(1) A(2) A U(2)", "tools4?"),
         ("A(1) A(2) U(1,2)", "tools3"),
         ("A A(1) U(1)", "assistant1 tools2"),
         ("U(9) A U(8)", "user1 assistant1 user1"),
