@@ -176,7 +176,7 @@ async def _handoff(session: Session, tokens: int, limits: Limits | None) -> Writ
         return None
     if not limits.handoff <= tokens < limits.compaction or not state.view:
         return None
-    if divide([entry.facts for entry in state.view[-1:]])[0].open:
+    if divide([entry.facts for entry in state.view])[-1].open:
         return None
     text = handoff.reminder(limits.compaction - tokens)
     value = session.dialect.make("user", text)

@@ -154,6 +154,20 @@ def test_a09_calls_in_flight_are_no_orphans(session: Session) -> None:
     assert shown_results(sent(session))[-2:] == ["tu2", "tu1"]
 
 
+def test_a09_a_handoff_waits_for_calls_in_flight(host: LocalHost) -> None:
+    session = host.open(model={"id": "m", "contextWindow": 20_000})
+    session.append(user("go"))
+    usage = {"input_tokens": 8_800, "output_tokens": 5}
+    session.report(session.prepare()["requestId"], calls("a", "b"), usage=usage)
+    session.append(results(("a", "x")))
+    waiting = session.prepare("iteration")
+    assert waiting["report"]["stages"] == []
+    assert waiting["messages"] == session.messages()
+    session.append(results(("b", "y")))
+    assert [stage["stage"] for stage in session.prepare("iteration")["report"]["stages"]] == ["handoff"]
+    assert sent(session)[:4] == session.messages()
+
+
 def test_a10_an_old_call_without_result_gets_a_stub_and_blocks_nothing(session: Session) -> None:
     session.append(user("go"), calls("tu1"), user("never mind"), calls("tu2"), results(("tu2", "x")))
     messages = sent(session)
