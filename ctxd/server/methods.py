@@ -139,6 +139,14 @@ METHODS: Table = tabulate(
             errors=_STORE,
         ),
         Method(
+            "session/search",
+            sessions.SessionSearchParams,
+            sessions.SessionSearchResult,
+            "Search what was said, in one session or in all that are open in a workspace.",
+            handler=_handled_by("sessions", "search_messages"),
+            errors=(*_READ, "corrupt"),
+        ),
+        Method(
             "session/fork",
             sessions.SessionForkParams,
             sessions.SessionInfo,

@@ -73,6 +73,15 @@ class Registry:
             )
         return session
 
+    def chosen(self, session_id: str | None, workspace: str | None) -> list[Session]:
+        """One session, or all that are open in a workspace. Raises SessionNotFound."""
+        if session_id is not None:
+            return [self.get(session_id)]
+        name = workspace_name(opening.workspace_path(workspace or ""))
+        return [
+            s for s in self.sessions if s.state.created and workspace_name(s.state.created.workspace) == name
+        ]
+
     async def keep_export(self, session: Session, form: str, content: str) -> str:
         """Write an export to a new file of the state folder; its path."""
         path = session.state.created.workspace if session.state.created else ""

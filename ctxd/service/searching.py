@@ -81,7 +81,7 @@ async def _fill(session: Session) -> int:
     """Index what was stored since the last search; how many messages are taken in now."""
     state, index = session.state, session.output_index
     mark = await anyio.to_thread.run_sync(index.mark)
-    if not _is_of(mark, state.transcript):
+    if not is_of(mark, state.transcript):
         await anyio.to_thread.run_sync(index.begin_anew)
         mark = Mark()
     position = mark.position
@@ -95,7 +95,7 @@ async def _fill(session: Session) -> int:
     return position
 
 
-def _is_of(mark: Mark, transcript: Sequence[MessageFacts]) -> bool:
+def is_of(mark: Mark, transcript: Sequence[MessageFacts]) -> bool:
     """Whether an index filled up to a mark was filled from this transcript."""
     if mark.position == 0:
         return True

@@ -88,6 +88,7 @@ class Session:
         self.lane = anyio.Lock(fast_acquire=True)
         self.search_lock = anyio.Lock()
         self.output_index = OutputIndex(index_path and index_path / "outputs.sqlite3")
+        self.message_index = OutputIndex(index_path and index_path / "messages.sqlite3")
         self.files = Files()
         self.prepared: Prepared | None = None
         self.last_shown: list[Shown] | None = None
@@ -230,6 +231,7 @@ class Session:
     def close(self) -> None:
         """Release the lease. Blocking."""
         self.output_index.close()
+        self.message_index.close()
         self.files.close()
         self.log.close()
 

@@ -7,11 +7,14 @@ from ctxd.server.calls import Call
 from ctxd.server.handlers import shapes
 from ctxd.server.wire import sessions as wire
 from ctxd.server.wire.base import Empty
-from ctxd.service import append, exporting, history, opening, rewinding
+from ctxd.service import append, exporting, history, opening, rewinding, seeking
 from ctxd.service.registry import Registry
 
 HISTORY_LIMIT = 1000
 """Messages of a page when the host names no limit."""
+
+SEARCH_LIMIT = 10
+"""Hits when the host names no limit."""
 
 EXPORT_CHARS = 8_000_000
 """An export longer than this is written to a file instead of into the answer."""
@@ -93,6 +96,32 @@ async def list_sessions(
 async def close_session(registry: Registry, params: wire.SessionCloseParams, call: Call) -> Empty:
     await registry.close_session(params.session_id)
     return Empty()
+
+
+async def search_messages(
+    registry: Registry, params: wire.SessionSearchParams, call: Call
+) -> wire.SessionSearchResult:
+    if (params.session_id is None) == (params.workspace is None):
+        raise InvalidParams.at("sessionId", "give either sessionId or workspace")
+    limit = params.limit or SEARCH_LIMIT
+    found: list[seeking.Said] = []
+    for session in registry.chosen(params.session_id, params.workspace):
+        if not session.writable:
+            session.refresh()
+        found += await seeking.search(session, params.query, limit)
+    found.sort(key=lambda hit: -hit.score)
+    return wire.SessionSearchResult(
+        hits=[
+            wire.SessionHit(
+                session_id=hit.session_id,
+                message_id=hit.message_id,
+                role=hit.role,
+                snippet=hit.snippet,
+                score=hit.score,
+            )
+            for hit in found[:limit]
+        ]
+    )
 
 
 async def fork_session(registry: Registry, params: wire.SessionForkParams, call: Call) -> wire.SessionInfo:

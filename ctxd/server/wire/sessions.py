@@ -232,6 +232,31 @@ class SessionCloseParams(SessionParams):
     """Parameters of `session/close`."""
 
 
+class SessionSearchParams(Input):
+    """Parameters of `session/search`: one session, or all that are open in a workspace."""
+
+    session_id: SessionId | None = None
+    workspace: str | None = Field(default=None, description="URI; all of it that is open here.")
+    query: str = Field(min_length=1, max_length=4000, description="Words to look for.")
+    limit: int | None = Field(default=None, ge=1, le=100, description="At most so many hits; 10 when absent.")
+
+
+class SessionHit(Wire):
+    """A message that matches."""
+
+    session_id: SessionId
+    message_id: str
+    role: str
+    snippet: str = Field(description="The words around the match.")
+    score: float = Field(description="Higher is better; comparable within one answer.")
+
+
+class SessionSearchResult(Wire):
+    """Hits, best first."""
+
+    hits: list[SessionHit]
+
+
 class SessionForkParams(SessionParams):
     """Parameters of `session/fork`."""
 

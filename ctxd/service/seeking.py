@@ -1,0 +1,100 @@
+"""`session/search`: finding what was said, in one session or in all that are open in a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import anyio
+import msgspec
+
+from ctxd.core.closeness import closest, weigh_terms
+from ctxd.core.terms import also, positions, query_terms
+from ctxd.model.messages import MessageFacts, Native
+from ctxd.service.searching import CANDIDATES, FILL, SNIPPET_CHARS, is_of, passages, snippet
+from ctxd.service.session import Session
+from ctxd.store.output_index import Indexed, Mark, Matches, Passage
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A message that matches."""
+
+    session_id: str
+    message_id: str
+    role: str
+    snippet: str
+    score: float
+
+
+async def search(session: Session, query: str, limit: int) -> list[Said]:
+    """The best messages for a query, best first, each once; hidden and rewound ones are never found.
+
+    Raises the store's errors.
+    """
+    asked = query_terms(query)
+    async with session.search_lock:
+        await _fill(session)
+        matches = await anyio.to_thread.run_sync(
+            lambda: session.message_index.search(asked, tool=None, limit=max(CANDIDATES, limit * 3))
+        )
+    gone = session.state.gone
+    best = [match for match in matches.best if match.passage.message_id not in gone]
+    ids = list(dict.fromkeys(match.passage.message_id for match in best))
+    natives = dict(zip(ids, await session.natives(ids), strict=True))
+    kept = Matches(best=tuple(best), rarity=matches.rarity, mark=matches.mark)
+    ranked = await anyio.to_thread.run_sync(_rank, session, query, kept, natives)
+    return ranked[:limit]
+
+
+async def _fill(session: Session) -> None:
+    """Index the texts of messages that came since the last search."""
+    state, index = session.state, session.message_index
+    mark = await anyio.to_thread.run_sync(index.mark)
+    if not is_of(mark, state.transcript):
+        await anyio.to_thread.run_sync(index.begin_anew)
+        mark = Mark()
+    position = mark.position
+    while position < len(state.transcript):
+        facts = state.transcript[position : position + FILL]
+        wanted = [f for f in facts if not f.hidden]
+        natives = await session.natives([f.id for f in wanted])
+        position += len(facts)
+        await anyio.to_thread.run_sync(_index, session, wanted, natives, Mark(position, facts[-1].id))
+
+
+def _index(session: Session, wanted: Sequence[MessageFacts], natives: Sequence[Native], mark: Mark) -> None:
+    rows: list[Indexed] = []
+    for facts, native in zip(wanted, natives, strict=True):
+        data = _text(session, native)
+        for start, part in passages(data) if data else ():
+            text = part.decode("utf-8", "ignore")
+            rows.append(
+                Indexed(Passage(facts.id, "", "", start, len(part)), "", " ".join([text, *also(text)]))
+            )
+    session.message_index.add(rows, mark)
+
+
+def _rank(session: Session, query: str, matches: Matches, natives: dict[str, Native]) -> list[Said]:
+    """Each message once, by the passage where the words stand closest together."""
+    weights = weigh_terms(matches.rarity)
+    asked = [term for term, _ in positions(query)]
+    best: dict[str, Said] = {}
+    for match in matches.best:
+        passage = match.passage
+        native = natives[passage.message_id]
+        data = _text(session, native)
+        text = data[passage.start : passage.start + passage.length].decode("utf-8", "ignore")
+        spot = closest(text, asked, weights, SNIPPET_CHARS)
+        score = round(match.score + spot.score, 4)
+        if passage.message_id not in best or best[passage.message_id].score < score:
+            best[passage.message_id] = Said(
+                session.session_id,
+                passage.message_id,
+                session.dialect.view(native.value).role,
+                snippet(text, spot.center),
+                score,
+            )
+    return sorted(best.values(), key=lambda said: -said.score)
+
+
+def _text(session: Session, native: Native) -> bytes:
+    return session.dialect.view(native.value).text.encode("utf-8", "surrogatepass")
