@@ -8,27 +8,29 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from ctxd.importers.steps import Format
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from ctxd.importers.steps import Format
+    from ctxd.report.replay import Advance
 
 DEMO = Path("../shared/transcripts/claude-code/long-three-compactions.jsonl")
 """Replayed when no file is named and it is there; else the bundled sample."""
 
 SAMPLE = Path(__file__).parent.parent / "importers/samples/session.jsonl"
 
-_FORMAT_OF: dict[str, Format] = {"anthropic": "claude-code", "openai-chat": "openai-chat"}
-
 
 def replay(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="Transcripts; a bundled session when none is given.", show_default=False),
+        typer.Argument(
+            help="Transcripts, or folders of them; a bundled session when none is given.", show_default=False
+        ),
     ] = None,
     window: Annotated[
         list[int] | None,
@@ -36,16 +38,22 @@ def replay(
             min=1, help="Context window in tokens; repeatable. [200000 and 60000]", show_default=False
         ),
     ] = None,
-    dialect: Annotated[
-        Literal["anthropic", "openai-chat"] | None,
-        typer.Option(help="Read the files as this dialect's recordings instead of telling from content."),
+    format: Annotated[
+        Format | None, typer.Option(help="Read the files as this format instead of telling from content.")
     ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Files at once, each with a daemon of its own.")] = 1,
+    sidechains: Annotated[
+        bool, typer.Option("--sidechains", help="Conversations beside the main one, too.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     fast: Annotated[
         bool, typer.Option("--fast", help="Leave out the pass as recorded and the daemon's own validation.")
     ] = False,
 ) -> None:
     """Replay recorded sessions through a daemon, as recorded and managed under each window.
+
+    Takes sessions of Claude Code, Codex, Gemini CLI, pi, Copilot CLI and SWE-agent, request bodies and lists
+    of messages, in any mix. In a folder, files of other content are passed over.
 
     Exits 1 when a provider would refuse a request, a byte is lost, or a window is exceeded in silence;
     2 when a file cannot be read.
@@ -58,7 +66,7 @@ def replay(
 
     from ctxd.client import ClientError
     from ctxd.importers.detect import UnknownFormat
-    from ctxd.report.replay import replay_files
+    from ctxd.report.replay import Plan, replay_files
     from ctxd.report.tables import print_report
 
     paths = files or [DEMO if DEMO.exists() else SAMPLE]
@@ -72,15 +80,15 @@ def replay(
             console=errors,
             transient=True,
         ) as bars:
-            report = asyncio.run(
-                replay_files(
-                    paths,
-                    window or [200_000, 60_000],
-                    format=_FORMAT_OF[dialect] if dialect else None,
-                    fast=fast,
-                    progress=_Bars(bars),
-                )
+            plan = Plan(
+                paths=tuple(paths),
+                windows=tuple(window or (200_000, 60_000)),
+                format=format,
+                fast=fast,
+                sidechains=sidechains,
+                jobs=jobs,
             )
+            report = asyncio.run(replay_files(plan, _Bars(bars)))
     except UnknownFormat as error:
         errors.print(f"{error}\n{error.hint}", markup=False)
         raise typer.Exit(2) from error
@@ -99,15 +107,20 @@ def replay(
 
 
 class _Bars:
-    """Progress as bars, one per pass."""
+    """Progress as bars, one for each pass that is under way."""
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars
-        self._task = bars.add_task("reading", total=None)
 
-    def begin(self, title: str, steps: int) -> None:
-        self._bars.update(self._task, visible=False)
-        self._task = self._bars.add_task(title, total=steps)
+    def begin(self, title: str, steps: int) -> Advance:
+        task = self._bars.add_task(title, total=steps)
+        left = steps
 
-    def advance(self) -> None:
-        self._bars.advance(self._task)
+        def advance() -> None:
+            nonlocal left
+            left -= 1
+            self._bars.advance(task)
+            if not left:
+                self._bars.update(task, visible=False)
+
+        return advance

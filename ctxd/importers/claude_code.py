@@ -2,9 +2,10 @@
 
 Owns what the records mean. Several lines with one `message.id` are one API message whose last line's
 usage counts; what the user side said between two API messages is one user message, results first.
-Kept as the model saw it: `isMeta` lines are sent to the model by Claude Code, so they stay. Left out
-and noted: sidechains (another conversation), `<synthetic>` responses (no model wrote them).
-Must not know sessions, events or the wire.
+Kept as the model saw it: `isMeta` lines are sent to the model by Claude Code, so they stay, and words
+typed while it worked are recorded as an attachment alone. Left out and noted: sidechains (other
+conversations; sources of their own when asked for), branches that were rewound, other attachments,
+`<synthetic>` responses (no model wrote them). Must not know sessions, events or the wire.
 """
 
 from __future__ import annotations
@@ -13,20 +14,20 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ctxd.importers.json_lines import read_lines, read_records
+from ctxd.importers.claude_lineage import Lineage
+from ctxd.importers.json_lines import Meter, read_records, scan_lines
 from ctxd.importers.steps import (
     Boundary,
     Message,
     NoteTaker,
     Response,
     Results,
+    Source,
     Step,
-    Transcript,
     UserInput,
+    read_count,
 )
-
-OPENING = "[The recording begins here; what was said before is not in it.]"
-"""Stands for the user input in front of a recording that begins with a response."""
+from ctxd.importers.weaving import OPENING
 
 RECORD_TYPES = frozenset(
     {
@@ -41,72 +42,114 @@ RECORD_TYPES = frozenset(
         "queue-operation",
     }
 )
-"""The record types Claude Code is known to write; only the first three carry a conversation."""
+"""The record types Claude Code is known to write; four of them carry a conversation."""
+
+_MARKS = ("uuid", "sessionId", "parentUuid", "leafUuid", "messageId")
+_USAGE_PARTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
-def read_transcript(path: Path) -> Transcript:
-    """Read one file. Raises OSError; damage inside the file never raises, it is noted."""
+def recognizes(record: dict[str, Any]) -> bool:
+    """Whether a record bears a type and an id that Claude Code gives its records."""
+    return bool(_record_type(record)) and any(mark in record for mark in _MARKS)
+
+
+def open_sources(path: Path, *, meter: Meter | None = None, sidechains: bool = False) -> Iterator[Source]:
+    """The main conversation, then with `sidechains` each other one. Raises OSError."""
+    lineage = Lineage.scan(path, meter)
+    yield _source(path, lineage, 0, path.stem, meter)
+    if sidechains:
+        for group, name in enumerate(lineage.sidechains, 1):
+            yield _source(path, lineage, group, f"{path.stem}, sidechain {name}", meter)
+
+
+def _source(path: Path, lineage: Lineage, group: int, name: str, meter: Meter | None) -> Source:
     notes = NoteTaker()
-    with path.open("rb") as file:
-        steps = tuple(stream_steps(read_lines(file, notes), notes))
-    models = [step.model for step in steps if isinstance(step, Response) and step.model]
-    return Transcript(
+    records = read_records(scan_lines(path, notes, meter, "read"), notes)
+    return Source(
         format="claude-code",
         dialect="anthropic",
-        name=path.stem,
-        model=models[-1] if models else "",
-        steps=steps,
-        notes=notes.notes(),
+        name=name,
+        model=lineage.model,
+        steps=stream_steps(_select(records, lineage, group, notes), notes),
+        notes=notes,
     )
 
 
-def stream_steps(lines: Iterable[bytes], notes: NoteTaker) -> Iterator[Step]:
-    """Steps in order, holding one exchange in memory besides the ids that were seen.
+def _select(
+    records: Iterable[tuple[int, dict[str, Any]]], lineage: Lineage, group: int, notes: NoteTaker
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The records of one conversation. Noted of the main one: `repeatedRecord`, `sidechain`, `rewound`."""
+    previous, nth = 0, 0
+    for line, record in records:
+        nth = nth + 1 if line == previous else 0
+        previous = line
+        if group:
+            if lineage.group(line, nth) == group:
+                yield line, record
+            continue
+        match lineage.standing(line, nth):
+            case "main":
+                yield line, record
+            case "repeated":
+                notes.note("repeatedRecord", line)
+            case "sidechain" | "rewound" as standing:
+                if record.get("type") in ("user", "assistant"):
+                    notes.note(standing, line)
 
-    Noted, beside what `read_records` notes: `repeatedRecord` (a uuid seen before), `sidechain`,
-    `syntheticResponse`, `lateBlock` (a line of an API message that ended before), `repeatedCall`,
-    `orphanResult`, `duplicateResult`, `emptyText`, `unreadableMessage`, `unknownRecord`,
+
+def stream_steps(records: Iterable[tuple[int, dict[str, Any]]], notes: NoteTaker) -> Iterator[Step]:
+    """Steps of one conversation in order, holding one exchange besides the ids that were seen.
+
+    Noted, beside what `read_records` notes: `syntheticResponse`, `lateBlock` (a line of an API message
+    that ended before), `repeatedCall`, `orphanResult`, `duplicateResult`, `emptyText`, `attachment`
+    (reminders and file contents that the file does not hold as they were sent), `microcompaction`
+    (old results were cleared from what was sent), `unreadableMessage`, `unknownRecord`,
     `openedWithoutUser`.
     """
     exchange = _Exchange(notes)
-    uuids: set[str] = set()
-    for line, record in read_records(lines, notes):
-        kind = record_type(record)
-        if kind not in ("user", "assistant", "system"):
-            if not kind:
+    for line, record in records:
+        match _record_type(record):
+            case "":
                 notes.note("unknownRecord", line)
-            continue
-        uuid = record.get("uuid")
-        if isinstance(uuid, str):
-            if uuid in uuids:
-                notes.note("repeatedRecord", line)
-                continue
-            uuids.add(uuid)
-        if record.get("isSidechain"):
-            notes.note("sidechain", line)
-            continue
-        if kind == "system":
-            if record.get("subtype") == "compact_boundary":
-                yield from exchange.close()
-                exchange.open_boundary(line, record.get("compactMetadata"))
-            continue
-        message = record.get("message")
-        blocks = _blocks(message)
-        if not isinstance(message, dict) or blocks is None:
-            notes.note("unreadableMessage", line)
-        elif kind == "assistant":
-            yield from exchange.take_response(line, message, blocks, fallback_id=record.get("requestId"))
-        elif record.get("isCompactSummary"):
-            yield from exchange.take_summary(line, message)
-        else:
-            exchange.take_user(line, message, blocks)
+            case "system":
+                if record.get("subtype") == "compact_boundary":
+                    yield from exchange.close()
+                    exchange.open_boundary(line, record.get("compactMetadata"))
+                elif record.get("subtype") == "microcompact_boundary":
+                    notes.note("microcompaction", line)
+            case "attachment":
+                queued = _queued_words(record.get("attachment"))
+                if queued is None:
+                    notes.note("attachment", line)
+                else:
+                    exchange.take_user(line, queued, _blocks(queued) or [])
+            case "user" | "assistant" as kind:
+                message = record.get("message")
+                blocks = _blocks(message)
+                if not isinstance(message, dict) or blocks is None:
+                    notes.note("unreadableMessage", line)
+                elif kind == "assistant":
+                    fallback = record.get("requestId")
+                    yield from exchange.take_response(line, message, blocks, fallback_id=fallback)
+                elif record.get("isCompactSummary"):
+                    yield from exchange.take_summary(line, message)
+                else:
+                    exchange.take_user(line, message, blocks)
     yield from exchange.close()
 
 
-def record_type(record: dict[str, Any]) -> str:
+def _record_type(record: dict[str, Any]) -> str:
     """The record's type where Claude Code is known to write it, else ""."""
     kind = record.get("type")
     return kind if isinstance(kind, str) and kind in RECORD_TYPES else ""
+
+
+def _queued_words(attachment: Any) -> Message | None:
+    """What was typed while the model worked, as a message."""
+    if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
+        return None
+    message = _native("user", attachment.get("prompt"))
+    return message if _blocks(message) is not None else None
 
 
 class _Exchange:
@@ -165,17 +208,15 @@ class _Exchange:
 
     def open_boundary(self, line: int, metadata: Any) -> None:
         """Remember a `compact_boundary` record until its summary comes."""
-        tokens = metadata.get("preTokens") if isinstance(metadata, dict) else None
-        self._boundary = Boundary(line=line, pre_tokens=tokens if isinstance(tokens, int) else None)
+        self._boundary = Boundary(line=line, pre_tokens=read_count(metadata, "preTokens"))
 
     def take_summary(self, line: int, message: Message) -> Iterator[Step]:
         """End the epoch with the message that stands for it."""
         yield from self.close(keep_boundary=True)
         opened = self._boundary or Boundary(line=line)
         self._boundary = None
-        yield Boundary(
-            line=opened.line, pre_tokens=opened.pre_tokens, summary=_native("user", message["content"])
-        )
+        summary = _native("user", message["content"])
+        yield Boundary(line=opened.line, pre_tokens=opened.pre_tokens, replacement=(summary,))
         self._started = True
 
     def close(self, *, keep_boundary: bool = False) -> Iterator[Step]:
@@ -204,17 +245,14 @@ class _Exchange:
         usage = self._envelope.get("usage")
         model = self._envelope.get("model")
         counts = usage if isinstance(usage, dict) else {}
-        parts = [
-            _count(counts, name)
-            for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-        ]
+        parts = [read_count(counts, name) for name in _USAGE_PARTS]
         return Response(
             messages=(_native("assistant", self._blocks),),
             line=self._line,
             model=model if isinstance(model, str) else "",
             usage=usage if counts else None,
             prompt_reported=sum(part or 0 for part in parts) or None,
-            completion_reported=_count(counts, "output_tokens"),
+            completion_reported=read_count(counts, "output_tokens"),
         )
 
     def _take_results(self) -> list[dict[str, Any]]:
@@ -269,8 +307,3 @@ def _merge_user(results: list[dict[str, Any]], said: list[Message]) -> Message |
         return said[0]
     blocks = [*results, *(block for message in said for block in _blocks(message) or [])]
     return _native("user", blocks) if blocks else None
-
-
-def _count(usage: dict[str, Any], name: str) -> int | None:
-    value = usage.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

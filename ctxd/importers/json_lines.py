@@ -9,7 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO, NoReturn
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, Protocol
+
+import msgspec
 
 from ctxd.importers.steps import NoteTaker
 
@@ -17,55 +20,104 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 """A longer line is drained and skipped, so that memory stays bounded."""
 
 _MOST_TRIES = 256
+_METER_BYTES = 1024 * 1024
 _NESTED_AFTER = (":", ",", "[")
 _RECORD_START = re.compile(r'\{\s*"')
 
 
-def read_lines(file: BinaryIO, notes: NoteTaker, *, max_bytes: int = MAX_LINE_BYTES) -> Iterator[bytes]:
-    """Lines without their line feed, one at a time. A too long one comes as `b""` and is noted."""
+class Meter(Protocol):
+    """Told how far a file is read."""
+
+    def begin(self, title: str, size: int) -> None:
+        """A pass over `size` bytes begins."""
+        ...
+
+    def advance(self, count: int) -> None:
+        """So many bytes of it were read since the last time."""
+        ...
+
+
+def read_lines(
+    file: BinaryIO, notes: NoteTaker, *, max_bytes: int = MAX_LINE_BYTES
+) -> Iterator[tuple[int, bytes]]:
+    """Lines with their 1-based number, without their line feed. A too long one is noted and left out."""
     number = 0
     while line := file.readline(max_bytes):
         number += 1
         if line.endswith(b"\n"):
-            yield line[:-1]
+            yield number, line[:-1]
         elif len(line) < max_bytes:
-            yield line
+            yield number, line
         else:
             while (rest := file.readline(max_bytes)) and not rest.endswith(b"\n"):
                 pass
             notes.note("tooLong", number)
-            yield b""
 
 
-def read_records(lines: Iterable[bytes], notes: NoteTaker) -> Iterator[tuple[int, dict[str, Any]]]:
+def scan_lines(path: Path, notes: NoteTaker, meter: Meter | None, title: str) -> Iterator[tuple[int, bytes]]:
+    """One pass over a file's lines. Raises OSError."""
+    with path.open("rb", buffering=_METER_BYTES) as file:
+        if meter is None:
+            yield from read_lines(file, notes)
+            return
+        meter.begin(title, path.stat().st_size)
+        told = 0
+        for number, line in read_lines(file, notes):
+            yield number, line
+            if (at := file.tell()) - told > _METER_BYTES:
+                meter.advance(at - told)
+                told = at
+        meter.advance(file.tell() - told)
+
+
+def read_records(
+    lines: Iterable[tuple[int, bytes]], notes: NoteTaker
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """JSON objects with their 1-based line number.
 
     Noted: `blankLine`, `nulRun`, `invalidUtf8` (replaced by U+FFFD), `fusedLine` (more than one
     object on a line), `tornRecord` (bytes that are no whole object), `notARecord` (another JSON value).
     """
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            notes.note("blankLine", number)
-            continue
-        pieces = [line]
-        if b"\0" in line:
-            notes.note("nulRun", number)
-            pieces = [piece for piece in re.split(rb"\0+", line) if piece.strip()]
-        found = 0
-        for piece in pieces:
-            for value in _recover(_decode(piece, number, notes), number, notes):
+    decode = msgspec.json.decode
+    for number, line in lines:
+        if b"\0" not in line:
+            try:
+                value = decode(line)
+            except (msgspec.MsgspecError, RecursionError):
+                pass
+            else:
                 if isinstance(value, dict):
-                    found += 1
                     yield number, value
                 else:
                     notes.note("notARecord", number)
-        if found > 1:
-            notes.note("fusedLine", number)
+                continue
+        yield from _repair(number, line, notes)
 
 
 def parse(text: str) -> Any:
     """One JSON value; NaN and Infinity are no JSON. Raises ValueError or RecursionError."""
     return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _repair(number: int, line: bytes, notes: NoteTaker) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects on a line that is not plainly one value."""
+    if not line.strip():
+        notes.note("blankLine", number)
+        return
+    pieces = [line]
+    if b"\0" in line:
+        notes.note("nulRun", number)
+        pieces = [piece for piece in re.split(rb"\0+", line) if piece.strip()]
+    found = 0
+    for piece in pieces:
+        for value in _recover(_decode(piece, number, notes), number, notes):
+            if isinstance(value, dict):
+                found += 1
+                yield number, value
+            else:
+                notes.note("notARecord", number)
+    if found > 1:
+        notes.note("fusedLine", number)
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -1,158 +1,131 @@
 """OpenAI chat messages in a JSON file as steps: a list, `{"messages": [...]}`, or tau-bench runs.
 
-Owns the shapes such files come in and the pairing of calls and results in them. A JSON document
-cannot be read line by line, so the file is read whole. Must not know sessions, events or the wire.
+Owns the shapes such files come in and the pairing of calls and results in them. Must not know sessions,
+events or the wire.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
-from ctxd.importers.json_lines import parse
-from ctxd.importers.steps import Message, NoteTaker, Response, Results, Step, Transcript, UserInput
+from ctxd.importers.json_document import Document
+from ctxd.importers.steps import Message, NoteTaker, Source, Step
+from ctxd.importers.weaving import Weaver
 
 
-class NoMessages(ValueError):
-    """The document is JSON, but holds no chat messages where this format has them."""
+def recognizes(document: Document) -> bool:
+    """Whether a document holds chat messages or runs of them where this format has them."""
+    return _are_runs(document) or messages_member(document) is not None
 
 
-def read_transcripts(path: Path) -> list[Transcript]:
-    """Every session in the file. Raises OSError, NoMessages, and ValueError when it is no JSON."""
-    text = path.read_bytes().decode("utf-8", errors="replace")
-    try:
-        document = parse(text)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-    return [
-        _transcribe(name if name else path.stem, messages, tools, model)
-        for name, messages, tools, model in _sessions(document)
-    ]
-
-
-def has_messages(document: Any) -> bool:
-    """Whether a parsed document is of this format."""
-    try:
-        return bool(_sessions(document))
-    except NoMessages:
-        return False
-
-
-def split_steps(messages: Sequence[Message], notes: NoteTaker, *, first: int = 1) -> Iterator[Step]:
-    """Steps of one message list; `line` is the message's 1-based place, counted from `first`.
-
-    Noted: `orphanResult`, `duplicateResult`, `emptyMessage`, `unknownRole`. System and developer
-    messages that come later stay where they are, as user input.
-    """
-    open_calls: set[str] = set()
-    answered: set[str] = set()
-    run: list[Message] = []
-    run_kind = ""
-    run_line = first
-    for place, message in enumerate(messages, first):
-        role = message.get("role")
-        if role == "tool":
-            call = message.get("tool_call_id")
-            if not isinstance(call, str) or call not in open_calls:
-                notes.note(
-                    "duplicateResult" if isinstance(call, str) and call in answered else "orphanResult", place
-                )
-                continue
-            open_calls.remove(call)
-            answered.add(call)
-            kind = "results"
-        elif role == "assistant":
-            kind = "response"
-        elif role in ("user", "system", "developer"):
-            kind = "user"
-        else:
-            notes.note("unknownRole", place)
-            continue
-        if _is_empty(message):
-            notes.note("emptyMessage", place)
-            continue
-        if kind != run_kind or kind == "response":
-            yield from _close(run_kind, run, run_line)
-            run, run_kind, run_line = [], kind, place
-        run.append(message)
-        if kind == "response":
-            open_calls = _call_ids(message)
-        elif kind == "user":
-            open_calls = set()
-    yield from _close(run_kind, run, run_line)
-
-
-def _transcribe(name: str, messages: list[Message], tools: tuple[Message, ...], model: str) -> Transcript:
+def open_sources(document: Document, name: str) -> Iterator[Source]:
+    """Every session in the document."""
+    if _are_runs(document):
+        notes = NoteTaker()
+        for place, run in document.elements(None, notes):
+            if isinstance(run, dict) and isinstance(run.get("traj"), list):
+                title = f"task {run.get('task_id', place - 1)}, trial {run.get('trial', 0)}"
+                yield make_source(title, enumerate(run["traj"], 1), notes)
+            else:
+                notes.note("notARun", place)
+            notes = NoteTaker()
+        return
+    member = messages_member(document)
+    if member is None:
+        return
     notes = NoteTaker()
-    leading = 0
-    while leading < len(messages) and messages[leading].get("role") in ("system", "developer"):
-        leading += 1
-    steps = tuple(split_steps(messages[leading:], notes, first=leading + 1))
-    return Transcript(
+    tools, model = document.value("tools"), document.value("model")
+    yield make_source(
+        name,
+        document.elements(member or None, notes),
+        notes,
+        tools=tuple(tools) if _are_objects(tools) else (),
+        model=model if isinstance(model, str) else "",
+    )
+
+
+def messages_member(document: Document) -> str | None:
+    """Which member holds messages with roles; "" is the document itself, None is nowhere."""
+    member = "messages" if document.kind == "object" else ""
+    first = document.first(member or None)
+    return member if first and isinstance(first[0], dict) and isinstance(first[0].get("role"), str) else None
+
+
+def make_source(
+    name: str,
+    messages: Iterable[tuple[int, Any]],
+    notes: NoteTaker,
+    *,
+    tools: tuple[Message, ...] = (),
+    model: str = "",
+) -> Source:
+    """A session of chat messages; those of the system at the head are its system prompt."""
+    rest = iter(messages)
+    system: list[Message] = []
+    for place, message in rest:
+        if not isinstance(message, dict) or message.get("role") not in ("system", "developer"):
+            rest = chain([(place, message)], rest)
+            break
+        system.append(message)
+    return Source(
         format="openai-chat",
         dialect="openai-chat",
         name=name,
+        steps=stream_steps(rest, notes),
+        notes=notes,
         model=model,
-        steps=steps,
-        notes=notes.notes(),
-        system=messages[:leading] or None,
+        system=system or None,
         tools=tools,
     )
 
 
-def _sessions(document: Any) -> list[tuple[str, list[Message], tuple[Message, ...], str]]:
-    """(name, messages, tools, model) of every session in the document."""
-    match document:
-        case {"messages": list(messages)} if _are_messages(messages):
-            tools, model = document.get("tools"), document.get("model")
-            declared = tuple(tools) if isinstance(tools, list) and _are_objects(tools) else ()
-            return [("", messages, declared, model if isinstance(model, str) else "")]
-        case [{"traj": list()}, *_] if _are_runs(document):
-            return [
-                (f"task {run.get('task_id', place)}, trial {run.get('trial', 0)}", run["traj"], (), "")
-                for place, run in enumerate(document)
-            ]
-        case list() if _are_messages(document):
-            return [("", document, (), "")]
-        case _:
-            raise NoMessages("no list of chat messages found")
+def stream_steps(messages: Iterable[tuple[int, Any]], notes: NoteTaker) -> Iterator[Step]:
+    """Steps of one message list; `line` is the message's 1-based place.
+
+    Noted: `orphanResult`, `duplicateResult`, `emptyMessage`, `unknownRole`, `notAMessage`. System and
+    developer messages that come later stay where they are, as user input.
+    """
+    weaver = Weaver(notes)
+    for place, message in messages:
+        if not isinstance(message, dict):
+            notes.note("notAMessage", place)
+            continue
+        match message.get("role"):
+            case "tool":
+                yield from weaver.take_result(place, message.get("tool_call_id"), message)
+            case "assistant" | "user" | "system" | "developer" as role:
+                if _is_empty(message):
+                    notes.note("emptyMessage", place)
+                elif role == "assistant":
+                    yield from weaver.take_response(place, (message,), call_ids(message))
+                else:
+                    yield from weaver.take_user(place, message)
+            case _:
+                notes.note("unknownRole", place)
+    yield from weaver.close()
 
 
-def _are_objects(values: list[Any]) -> bool:
-    return all(isinstance(value, dict) for value in values)
-
-
-def _are_messages(values: list[Any]) -> bool:
-    return bool(values) and all(isinstance(v, dict) and isinstance(v.get("role"), str) for v in values)
-
-
-def _are_runs(values: list[Any]) -> bool:
-    return all(
-        isinstance(v, dict) and isinstance(v.get("traj"), list) and _are_messages(v["traj"]) for v in values
-    )
-
-
-def _call_ids(message: Message) -> set[str]:
+def call_ids(message: Message) -> list[str]:
+    """The ids of an assistant message's calls."""
     calls = message.get("tool_calls")
-    ids = (call.get("id") for call in calls if isinstance(call, dict)) if isinstance(calls, list) else ()
-    return {call for call in ids if isinstance(call, str)}
+    ids = [call.get("id") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return [call for call in ids if isinstance(call, str)]
+
+
+def _are_runs(document: Document) -> bool:
+    match document.first(None) if document.kind == "list" else []:
+        case [{"traj": [{"role": str()}, *_]}]:
+            return True
+        case _:
+            return False
+
+
+def _are_objects(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, dict) for value in values)
 
 
 def _is_empty(message: Message) -> bool:
-    """Nothing that a provider takes: no content, no calls, no refusal. A tool may answer nothing."""
-    if message.get("role") == "tool":
-        return False
+    """Nothing that a provider takes: no content, no calls, no refusal."""
     return not any(message.get(name) for name in ("content", "tool_calls", "refusal", "audio"))
-
-
-def _close(kind: str, run: list[Message], line: int) -> Iterator[Step]:
-    match kind:
-        case "results":
-            yield Results(messages=tuple(run), line=line)
-        case "response":
-            yield Response(messages=tuple(run), line=line)
-        case "user":
-            yield UserInput(messages=tuple(run), line=line)
-        case _:
-            return

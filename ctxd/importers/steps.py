@@ -5,12 +5,26 @@ Owns the nouns every importer produces. Knows no file format, no event of ctxd's
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-Format: TypeAlias = Literal["claude-code", "openai-chat"]
-DialectName: TypeAlias = Literal["anthropic", "openai-chat"]
+Format: TypeAlias = Literal[
+    "claude-code",
+    "codex",
+    "gemini-cli",
+    "pi",
+    "swe-agent",
+    "copilot-cli",
+    "anthropic",
+    "openai-chat",
+    "openai-responses",
+    "gemini",
+]
+"""Six tools' own files, and request bodies of four APIs."""
+
+DialectName: TypeAlias = Literal["anthropic", "openai-chat", "openai-responses", "gemini"]
 Message: TypeAlias = dict[str, Any]
 
 
@@ -26,7 +40,7 @@ class Response(msgspec.Struct, frozen=True, tag="response"):
 
     `usage` is the provider's own object, None where none was recorded. `prompt_reported` and
     `completion_reported` are read from it, tokens: the whole prompt (Anthropic: input + cache
-    creation + cache read; OpenAI: input as is) and the answer.
+    creation + cache read; OpenAI and Gemini: input as is) and the answer (Gemini: without its thoughts).
     """
 
     messages: tuple[Message, ...]
@@ -48,13 +62,13 @@ class Results(msgspec.Struct, frozen=True, tag="results"):
 class Boundary(msgspec.Struct, frozen=True, tag="boundary"):
     """The recording tool compacted here.
 
-    `summary` is the message that replaced what came before, `pre_tokens` the size it reported.
+    `replacement` is what took the place of all that came before: a summary, and messages that were
+    kept. Empty where it is lost. `pre_tokens` is the size that was reported.
     """
 
     line: int
-    kind: Literal["compact"] = "compact"
     pre_tokens: int | None = None
-    summary: Message | None = None
+    replacement: tuple[Message, ...] = ()
 
 
 Step: TypeAlias = UserInput | Response | Results | Boundary
@@ -68,8 +82,41 @@ class Note(msgspec.Struct, frozen=True):
     lines: tuple[int, ...]
 
 
+class Source(msgspec.Struct, frozen=True):
+    """One recorded session that is still to be read: what is known of it, and its steps, once.
+
+    `system` and `tools` are native values where the format records them, `window` the model's context
+    window in tokens. `notes` is complete when the steps are read to their end.
+    """
+
+    format: Format
+    dialect: DialectName
+    name: str
+    steps: Iterator[Step]
+    notes: NoteTaker
+    model: str = ""
+    window: int | None = None
+    system: Any = None
+    tools: tuple[Message, ...] = ()
+
+    def read(self) -> Transcript:
+        """The whole session at once."""
+        steps = tuple(self.steps)
+        return Transcript(
+            format=self.format,
+            dialect=self.dialect,
+            name=self.name,
+            model=self.model,
+            steps=steps,
+            notes=self.notes.notes(),
+            window=self.window,
+            system=self.system,
+            tools=self.tools,
+        )
+
+
 class Transcript(msgspec.Struct, frozen=True):
-    """One recorded session. `system` and `tools` are native values where the format records them."""
+    """One recorded session, read. The members are those of its source."""
 
     format: Format
     dialect: DialectName
@@ -77,6 +124,7 @@ class Transcript(msgspec.Struct, frozen=True):
     model: str
     steps: tuple[Step, ...]
     notes: tuple[Note, ...]
+    window: int | None = None
     system: Any = None
     tools: tuple[Message, ...] = ()
 
@@ -99,3 +147,19 @@ class NoteTaker:
     def notes(self) -> tuple[Note, ...]:
         """Everything noted so far, in the order the kinds first came up."""
         return tuple(Note(kind, count, tuple(self._lines[kind])) for kind, count in self._counts.items())
+
+
+def sum_notes(notes: Iterable[Note]) -> tuple[Note, ...]:
+    """One note per kind."""
+    summed: dict[str, Note] = {}
+    for note in notes:
+        before = summed.get(note.kind, Note(note.kind, 0, ()))
+        lines = tuple(dict.fromkeys(before.lines + note.lines))
+        summed[note.kind] = Note(note.kind, before.count + note.count, lines)
+    return tuple(summed.values())
+
+
+def read_count(counts: Any, name: str) -> int | None:
+    """A member that is a number of tokens; None for anything else, and where there is none."""
+    value = counts.get(name) if isinstance(counts, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -153,10 +153,11 @@ class FileReport(_Figures, frozen=True):
 
 
 class ReplayReport(_Figures, frozen=True):
-    """Everything that was replayed."""
+    """Everything that was replayed. `skipped`: files of the folders that hold no session."""
 
     ok: bool
     files: tuple[FileReport, ...]
+    skipped: tuple[str, ...] = ()
 
 
 def _share_inside(comparisons: Sequence[Comparison]) -> float:

@@ -20,7 +20,12 @@ from ctxd.importers.steps import DialectName, Transcript
 _COUNTED_AS = {"id": "gpt-4o"}
 """A model whose encoding is o200k without a factor, so that counts are plain o200k."""
 
-_MODEL_OF: dict[DialectName, str] = {"anthropic": "claude-sonnet-4-5", "openai-chat": "gpt-4o"}
+_MODEL_OF: dict[DialectName, str] = {
+    "anthropic": "claude-sonnet-4-5",
+    "openai-chat": "gpt-4o",
+    "openai-responses": "gpt-5-codex",
+    "gemini": "gemini-2.5-pro",
+}
 """Stands for the model where a recording names none."""
 
 
@@ -64,6 +69,11 @@ class Host:
         }
         info = await self.call("session/open", {k: v for k, v in params.items() if v is not None})
         return str(info["sessionId"])
+
+    async def count_text(self, text: str) -> int:
+        """Plain o200k tokens of a text."""
+        params = {"text": text, "model": _COUNTED_AS}
+        return int((await self._client.request("tokens/count", params))["tokens"])
 
     async def count_o200k(self, dialect: str, messages: Iterable[Mapping[str, Any]]) -> int:
         """Plain o200k tokens of messages, each one counted once by the daemon."""

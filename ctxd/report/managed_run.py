@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, assert_never
 
+from ctxd.dialects import registry as dialects
 from ctxd.importers.steps import Boundary, Message, Response, Results, Transcript, UserInput
 from ctxd.report.figures import Compaction, Managed, Simulation, Spread
 from ctxd.report.host import Host
@@ -59,7 +60,8 @@ class ManagedRun:
                     phase, answered = "turnStart" if spoken else "iteration", False
                 case Boundary():
                     if answered:
-                        await self._append(session, ({"role": "user", "content": GO_ON},))
+                        go_on = dialects.get(transcript.dialect).make("user", GO_ON)
+                        await self._append(session, (go_on,))
                         phase, answered = "turnStart", False
                 case Response():
                     await self._respond(session, transcript, step, phase, simulation)

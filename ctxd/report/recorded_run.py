@@ -49,7 +49,7 @@ class _RecordedRun:
     def __init__(self, host: Host, transcript: Transcript, window: int) -> None:
         self._host = host
         self._transcript = transcript
-        self._window = window
+        self._window = max(window, transcript.window or 0)
         self._session = ""
         self._phase = "turnStart"
         self._usage_before: int | None = None
@@ -83,10 +83,10 @@ class _RecordedRun:
         self._phase = "iteration"
 
     async def begin_epoch(self, step: Boundary) -> None:
-        """The recording compacted: go on in a new session that starts with its summary."""
+        """The recording compacted: go on in a new session that starts with what replaced the old."""
         await self.end_epoch()
-        if step.summary is not None:
-            await self.append((step.summary,), "turnStart")
+        if step.replacement:
+            await self.append(step.replacement, "turnStart")
 
     async def end_epoch(self) -> None:
         """Close the session of this epoch."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, assert_never
 
+from ctxd.dialects import registry as dialects
 from ctxd.importers.steps import Boundary, DialectName, Response, Results, Transcript, UserInput
 from ctxd.report.figures import Simulation
 from ctxd.report.host import Host
@@ -37,7 +38,9 @@ async def fit_simulation(host: Host, transcript: Transcript, window: int) -> Sim
     if pairs:
         recorded = max(0, round(pairs[0][2] - density * pairs[0][1]))
     else:
-        recorded = await host.count_o200k(transcript.dialect, transcript.system or ())
+        system = transcript.system
+        text = dialects.get(transcript.dialect).check_system(system) if system is not None else ""
+        recorded = await host.count_text(text)
     return Simulation(density=density, fixed_recorded=recorded, fixed=min(recorded, window // FIXED_SHARE))
 
 
@@ -52,6 +55,18 @@ def simulate_usage(dialect: DialectName, prompt: int, completion: int) -> dict[s
                 "completion_tokens": completion,
                 "total_tokens": prompt + completion,
             }
+        case "openai-responses":
+            return {
+                "input_tokens": prompt,
+                "output_tokens": completion,
+                "total_tokens": prompt + completion,
+            }
+        case "gemini":
+            return {
+                "promptTokenCount": prompt,
+                "candidatesTokenCount": completion,
+                "totalTokenCount": prompt + completion,
+            }
         case _:
             assert_never(dialect)
 
@@ -63,9 +78,8 @@ async def _reported_sizes(host: Host, transcript: Transcript) -> list[tuple[int,
     for step in transcript.steps:
         match step:
             case Boundary():
-                epoch, counted = epoch + 1, 0
-                if step.summary is not None:
-                    counted = await host.count_o200k(transcript.dialect, [step.summary])
+                epoch += 1
+                counted = await host.count_o200k(transcript.dialect, step.replacement)
                 continue
             case Response():
                 if step.prompt_reported:

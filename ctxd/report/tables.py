@@ -18,6 +18,8 @@ def print_report(console: Console, report: ReplayReport) -> None:
     """Everything that was replayed, then one line of verdict."""
     for file in report.files:
         _print_file(console, file)
+    if report.skipped:
+        console.print(f"[dim]no session in: {', '.join(report.skipped)}[/]", highlight=False)
     console.print("[green]clean[/]" if report.ok else "[bold red]not clean[/]")
 
 

@@ -19,6 +19,9 @@ from ctxd.report.host import Host
 
 Message = dict[str, Any]
 
+_TEXT = ("text", "input_text", "output_text")
+_MEDIA = ("input_image", "input_file", "input_audio")
+
 
 class ToolOutput(msgspec.Struct, frozen=True):
     """One output. `occurrence` is 0-based among those with the same call id, oldest first."""
@@ -90,11 +93,16 @@ class OutputBook:
 
 
 def find_results(messages: Iterable[Message]) -> Iterator[tuple[str, Any]]:
-    """(call id, native content) of every tool result, in either dialect."""
+    """(call id, native content) of every tool result, in any dialect."""
     for message in messages:
         content = message.get("content")
+        kind = message.get("type")
         if message.get("role") == "tool":
             yield str(message.get("tool_call_id")), content
+        elif isinstance(kind, str) and kind.endswith("_output"):
+            yield str(message.get("call_id")), message.get("output")
+        elif isinstance(message.get("parts"), list):
+            yield from _find_responses(message["parts"])
         elif isinstance(content, list):
             for block in content:
                 if isinstance(block, dict) and block.get("type") == "tool_result":
@@ -102,20 +110,43 @@ def find_results(messages: Iterable[Message]) -> Iterator[tuple[str, Any]]:
 
 
 def store_form(content: Any) -> bytes:
-    """A string as UTF-8; text blocks joined by a newline; nothing as nothing; else compact JSON."""
-    if content is None:
-        return b""
-    if isinstance(content, str):
-        text = content
-    elif isinstance(content, list) and all(_is_text(part) for part in content):
-        text = "\n".join(part["text"] for part in content)
-    else:
-        text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    """A string as UTF-8; text blocks joined by a newline; nothing as nothing; else compact JSON.
+
+    A Gemini response that holds one string, under a name for the whole of it, is that string. Media
+    parts of a Responses output are no part of its text.
+    """
+    if isinstance(content, list):
+        content = [part for part in content if not (isinstance(part, dict) and part.get("type") in _MEDIA)]
+    match content:
+        case None:
+            text = ""
+        case str(text):
+            pass
+        case [*parts] if all(_is_text(part) for part in parts):
+            text = "\n".join(part["text"] for part in parts)
+        case {"output": str(text)} | {"result": str(text)} | {"error": str(text)} if len(content) == 1:
+            pass
+        case _:
+            text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass")
 
 
+def _find_responses(parts: list[Any]) -> Iterator[tuple[str, Any]]:
+    """Gemini's; one without an id is known by its name and its place among those of that name."""
+    unnamed: Counter[str] = Counter()
+    for part in parts:
+        response = part.get("functionResponse") if isinstance(part, dict) else None
+        if not isinstance(response, dict):
+            continue
+        name, identity = str(response.get("name")), response.get("id")
+        if not identity:
+            unnamed[name] += 1
+            identity = f"call:{name}" if unnamed[name] == 1 else f"call:{name}#{unnamed[name]}"
+        yield str(identity), response.get("response") or {}
+
+
 def _is_text(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
+    return isinstance(part, dict) and part.get("type") in _TEXT and isinstance(part.get("text"), str)
 
 
 async def _read_pages(

@@ -9,16 +9,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, assert_never
 
+from ctxd.report.wire_check_gemini import check_contents
+from ctxd.report.wire_check_responses import check_items
+
 Message = dict[str, Any]
 
 
-def check_request(dialect: Literal["anthropic", "openai-chat"], messages: Sequence[Message]) -> list[str]:
+def check_request(
+    dialect: Literal["anthropic", "openai-chat", "openai-responses", "gemini"], messages: Sequence[Message]
+) -> list[str]:
     """What a provider would refuse, as sentences with the message's 0-based place; empty is sendable."""
     match dialect:
         case "anthropic":
             return _check_anthropic(messages)
         case "openai-chat":
             return _check_openai(messages)
+        case "openai-responses":
+            return check_items(messages)
+        case "gemini":
+            return check_contents(messages)
         case _:
             assert_never(dialect)
 

@@ -41,8 +41,8 @@ def test_a_window_that_is_none_is_refused(window: Any) -> None:
     assert run(IMAGE, "--window", window).exit_code == 2
 
 
-def test_a_file_forced_into_the_wrong_dialect_exits_two() -> None:
-    assert run(IMAGE, "--dialect", "openai-chat").exit_code == 2
+def test_a_file_forced_into_a_format_it_is_not_exits_two() -> None:
+    assert run(IMAGE, "--format", "openai-chat").exit_code == 2
 
 
 def test_json_holds_one_object_with_everything_measured() -> None:

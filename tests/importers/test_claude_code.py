@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections import Counter
 from pathlib import Path
@@ -12,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxd.importers.claude_code import OPENING, read_transcript, stream_steps
-from ctxd.importers.json_lines import read_lines
-from ctxd.importers.steps import Boundary, NoteTaker, Response, Results, Step, UserInput
+from ctxd.importers.claude_code import open_sources, stream_steps
+from ctxd.importers.json_lines import read_records
+from ctxd.importers.steps import Boundary, NoteTaker, Response, Results, Step, Transcript, UserInput
+from ctxd.importers.weaving import OPENING
 from tests.support.behaviour import behaviour
 
 ROOT = Path(__file__).parents[2]
@@ -87,7 +87,7 @@ def test_the_compactions_of_a_long_session_carry_size_and_summary() -> None:
         pytest.skip("the long session is not beside this checkout")
     boundaries = [step for step in read_transcript(path).steps if isinstance(step, Boundary)]
     assert [b.pre_tokens for b in boundaries] == [156699, 155241, 155413]
-    assert all(b.summary and b.summary["content"].startswith("This session is") for b in boundaries)
+    assert all(b.replacement[0]["content"].startswith("This session is") for b in boundaries)
 
 
 @behaviour("importers.merged")
@@ -144,12 +144,11 @@ def test_a_single_plain_user_message_stays_as_it_was_written() -> None:
 def test_what_the_model_never_saw_or_wrote_is_left_out_and_noted() -> None:
     steps, notes = _import(
         _user("go"),
-        {**_user("side"), "isSidechain": True},
         {**_assistant("x", [_text("No response requested.")]), "message": _message("<synthetic>")},
         {**_user("caveat"), "isMeta": True},
         _assistant("m1", [_text(" "), _text("hi")]),
     )
-    assert notes == {"sidechain": (2,), "syntheticResponse": (3,), "emptyText": (5,)}
+    assert notes == {"syntheticResponse": (2,), "emptyText": (4,)}
     assert [b["text"] for b in steps[0].messages[0]["content"]] == ["go", "caveat"]
     assert steps[1].messages[0]["content"] == [_text("hi")]
 
@@ -196,7 +195,7 @@ def test_a_boundary_stands_between_the_epochs_with_its_summary() -> None:
     assert [_tag(step) for step in steps] == ["userInput", "response", "results", "boundary", "response"]
     boundary = steps[3]
     assert isinstance(boundary, Boundary)
-    assert (boundary.pre_tokens, boundary.summary) == (99, {"role": "user", "content": "Summary."})
+    assert (boundary.pre_tokens, boundary.replacement) == (99, ({"role": "user", "content": "Summary."},))
 
 
 def test_a_boundary_whose_summary_is_lost_still_stands() -> None:
@@ -239,10 +238,17 @@ def test_a_malformed_record_costs_only_itself(record: dict[str, Any]) -> None:
 @behaviour("importers.any-cut")
 @given(cut=st.integers(min_value=0, max_value=SAMPLE.stat().st_size), junk=st.binary(max_size=40))
 @settings(max_examples=40, deadline=None)
-def test_a_file_cut_at_any_byte_imports_lawfully(cut: int, junk: bytes) -> None:
-    notes = NoteTaker()
-    data = SAMPLE.read_bytes()[:cut] + junk
-    _assert_lawful(tuple(stream_steps(read_lines(io.BytesIO(data), notes), notes)))
+def test_a_file_cut_at_any_byte_imports_lawfully(
+    tmp_path_factory: pytest.TempPathFactory, cut: int, junk: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("cut") / "session.jsonl"
+    path.write_bytes(SAMPLE.read_bytes()[:cut] + junk)
+    _assert_lawful(read_transcript(path).steps)
+
+
+def read_transcript(path: Path) -> Transcript:
+    (source,) = open_sources(path)
+    return source.read()
 
 
 def _assert_lawful(steps: tuple[Step, ...]) -> None:
@@ -277,8 +283,8 @@ def _tag(step: Step) -> str:
 
 def _import(*records: dict[str, Any]) -> tuple[list[Any], dict[str, tuple[int, ...]]]:
     notes = NoteTaker()
-    lines = [json.dumps(record, ensure_ascii=False).encode() for record in records]
-    steps = list(stream_steps(lines, notes))
+    lines = enumerate((json.dumps(record, ensure_ascii=False).encode() for record in records), 1)
+    steps = list(stream_steps(read_records(lines, notes), notes))
     return steps, {note.kind: note.lines for note in notes.notes()}
 
 

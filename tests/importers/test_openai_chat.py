@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from ctxd.importers.openai_chat import NoMessages, read_transcripts, split_steps
+from ctxd.importers.detect import UnknownFormat, read_transcripts
+from ctxd.importers.openai_chat import stream_steps
 from ctxd.importers.steps import NoteTaker
 
 TAU = Path(__file__).parents[2] / "../shared/transcripts/openai-chat/tau-airline-40.json"
@@ -52,7 +53,7 @@ def test_tools_and_model_beside_the_messages_are_read(tmp_path: Path) -> None:
 def test_a_document_without_messages_is_refused(tmp_path: Path, document: Any) -> None:
     path = tmp_path / "chat.json"
     path.write_text(json.dumps(document))
-    with pytest.raises(NoMessages):
+    with pytest.raises(UnknownFormat):
         read_transcripts(path)
 
 
@@ -102,7 +103,7 @@ def test_a_later_system_message_stays_in_place_as_user_input() -> None:
 
 def _split(*messages: dict[str, Any]) -> tuple[list[tuple[str, int]], dict[str, tuple[int, ...]]]:
     notes = NoteTaker()
-    steps = list(split_steps(messages, notes))
+    steps = list(stream_steps(enumerate(messages, 1), notes))
     kinds = [(str(s.__struct_config__.tag), len(s.messages)) for s in steps if hasattr(s, "messages")]
     return kinds, {note.kind: note.lines for note in notes.notes()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from ctxd.importers.detect import UnknownFormat
 from ctxd.report.figures import FileReport
-from ctxd.report.replay import replay_files
+from ctxd.report.replay import Plan, replay_files
 from tests.support.behaviour import behaviour
 
 ROOT = Path(__file__).parents[2]
@@ -33,11 +34,14 @@ class Tally:
     def __init__(self) -> None:
         self.passes: list[list[Any]] = []
 
-    def begin(self, title: str, steps: int) -> None:
-        self.passes.append([title, steps, 0])
+    def begin(self, title: str, steps: int) -> Callable[[], None]:
+        counted = [title, steps, 0]
+        self.passes.append(counted)
 
-    def advance(self) -> None:
-        self.passes[-1][2] += 1
+        def advance() -> None:
+            counted[2] += 1
+
+        return advance
 
 
 def replay(path: Path, *windows: int, fast: bool = False, progress: Tally | None = None) -> FileReport:
@@ -45,7 +49,7 @@ def replay(path: Path, *windows: int, fast: bool = False, progress: Tally | None
         pytest.skip(f"{path.name} is not beside this checkout")
 
     async def main() -> FileReport:
-        report = await replay_files([path], windows, fast=fast, progress=progress or Tally())
+        report = await replay_files(Plan(paths=(path,), windows=windows, fast=fast), progress or Tally())
         assert report.ok == report.files[0].ok
         return report.files[0]
 

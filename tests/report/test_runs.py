@@ -64,7 +64,7 @@ def test_each_epoch_is_predicted_on_its_own_and_anchors_on_its_own_usage(tmp_pat
         answered("one", 1000, ("c1",)),
         gave("c1", "fine"),
         answered("two", 1050),
-        Boundary(line=4, summary=summary),
+        Boundary(line=4, replacement=(summary,)),
         answered("three", 900),
         said("more"),
         answered("four"),
@@ -91,7 +91,7 @@ def test_a_recorded_compaction_is_left_out_and_nothing_goes_missing(tmp_path: Pa
         answered("one", calls=("c1",)),
         gave("c1", "fine"),
         answered("two"),
-        Boundary(line=4, summary={"role": "user", "content": "never sent"}),
+        Boundary(line=4, replacement=({"role": "user", "content": "never sent"},)),
         answered("three", calls=("c2",)),
         gave("c2", BIG),
         answered("four"),
@@ -191,6 +191,16 @@ def test_simulated_usage_is_native_to_its_dialect() -> None:
         "prompt_tokens": 7,
         "completion_tokens": 2,
         "total_tokens": 9,
+    }
+    assert simulate_usage("openai-responses", 7, 2) == {
+        "input_tokens": 7,
+        "output_tokens": 2,
+        "total_tokens": 9,
+    }
+    assert simulate_usage("gemini", 7, 2) == {
+        "promptTokenCount": 7,
+        "candidatesTokenCount": 2,
+        "totalTokenCount": 9,
     }
 
 

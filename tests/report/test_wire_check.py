@@ -117,7 +117,7 @@ def test_every_recorded_request_passes(path: str, dialect: Literal["anthropic", 
         request: list[dict[str, Any]] = []
         for step in transcript.steps:
             if isinstance(step, Boundary):
-                request = [step.summary] if step.summary else []
+                request = list(step.replacement)
                 continue
             if isinstance(step, Response) and request:
                 assert check_request(dialect, request) == [], f"line {step.line}"
