@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import TypeAlias
 
 import msgspec
 
@@ -23,6 +25,9 @@ MARGIN = 1.2
 
 SAME = 0.8
 """Share of concepts two statements have in common to be one template."""
+
+
+_Subject: TypeAlias = tuple[str, bool, frozenset[str]]
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -51,12 +56,13 @@ def changes(said: Sequence[Said]) -> list[Change]:
     ordered = sorted(said, key=lambda s: s.place)
     weights = _rarity(ordered)
     by_kind: dict[str, list[Said]] = {}
+    by_subject: dict[_Subject, list[Said]] = {}
     by_concept: dict[str, list[Said]] = {}
     found: dict[int, Change] = {}
     for new in ordered:
         statement = new.statement
         if not statement.asks:
-            near = {o.place: o for v in statement.values for o in by_kind.get(v.kind, ())}
+            near = _near(statement, by_kind, by_subject)
             older = [o for o in near.values() if o.group != new.group or statement.changes]
             for change in _replaced(new, older, weights):
                 found[change.old] = change
@@ -71,9 +77,35 @@ def changes(said: Sequence[Said]) -> list[Change]:
         if (statement.binds and not statement.asks) or statement.values:
             for kind in {v.kind for v in statement.values}:
                 by_kind.setdefault(kind, []).append(new)
+            for subject in _subjects(statement):
+                by_subject.setdefault(subject, []).append(new)
             for concept in statement.about | {v.key for v in statement.values}:
                 by_concept.setdefault(concept, []).append(new)
     return sorted(found.values(), key=lambda c: c.old)
+
+
+def _near(
+    new: Statement, by_kind: dict[str, list[Said]], by_subject: dict[_Subject, list[Said]]
+) -> dict[int, Said]:
+    """By place, all older statements that this one may replace.
+
+    One that says nothing of a change replaces only its own template, or a rule for every case; looking
+    up just those keeps the work in proportion to what is said.
+    """
+    kinds = {v.kind for v in new.values}
+    if new.changes:
+        return {o.place: o for kind in kinds for o in by_kind.get(kind, ())}
+    near = {o.place: o for subject in _subjects(new) for o in by_subject.get(subject, ())}
+    near.update((o.place, o) for kind in kinds & GLOBAL for o in by_kind.get(kind, ()))
+    return near
+
+
+def _subjects(statement: Statement) -> set[_Subject]:
+    """What it is about, by each kind of its values: two of one template have one in common."""
+    return {
+        (kind, statement.forbids, _subject(statement, frozenset((kind,))))
+        for kind in {v.kind for v in statement.values}
+    }
 
 
 def _replaced(new: Said, older: Sequence[Said], weights: dict[str, float]) -> list[Change]:
@@ -173,6 +205,7 @@ def _subject(statement: Statement, kinds: frozenset[str]) -> frozenset[str]:
     return statement.about - _dimensions(kinds)
 
 
+@lru_cache(maxsize=1024)
 def _dimensions(kinds: frozenset[str]) -> frozenset[str]:
     return frozenset(concept for kind in kinds for concept in DIMENSIONS.get(kind, ()))
 
