@@ -156,7 +156,9 @@ def _unlabel(build: Callable[[int], Any]) -> Callable[[int], Any]:
 
 def _holds(entry: dict[str, Any]) -> bool:
     conflicts = entry["semantic"]["conflicts"]
-    return bool(entry["budget_compliant"]) and not conflicts["stale"] and entry["semantic"]["resolved_rate"] == 1
+    return (
+        bool(entry["budget_compliant"]) and not conflicts["stale"] and entry["semantic"]["resolved_rate"] == 1
+    )
 
 
 if __name__ == "__main__":

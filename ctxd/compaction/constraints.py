@@ -299,8 +299,8 @@ def _tokens(quotes: Sequence[Quote], count: Count, *, plain: bool) -> int:
 
 
 _LOOSE = 3
-"""Tier of what does not bind. Before it: what is demanded, forbidden or was changed; what fixes an exact
-value; what else binds."""
+"""Tier of what does not bind. Before it: what is demanded, forbidden or was changed; what is preferred
+and how things are done; exact values and goals."""
 
 _TOP = 10
 """Weights from here on count alike."""
@@ -320,7 +320,7 @@ def _pieces(quotes: Sequence[Quote], updates: frozenset[str], count: Count) -> l
             tier = _LOOSE
             if weight >= BINDS or text in updates:
                 first = text in updates or (statement.strict and GAP not in text)
-                tier = 0 if first else 1 if statement.exact else 2
+                tier = 0 if first else 1 if statement.directs else 2
             found.pop(text, None)
             found[text] = _Piece(index, s.start, s.end, tier, max(1, weight), count(text) + 1)
     return list(found.values())

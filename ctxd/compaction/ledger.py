@@ -28,7 +28,7 @@ NOTICE = (
     'handles: recall {"toolCallId": id} or {"messageId": id} returns the whole text.]'
 )
 
-BRIEF_NOTICE = "[Background, compacted; newer messages win]"
+BRIEF_NOTICE = "[Background, compacted]"
 """The notice where the target is so small that the frame would take the place of the words."""
 
 NOTHING = "- Nothing recorded."

@@ -18,6 +18,9 @@ from ctxd.compaction.vocabulary import CHANGE, LEAD_IN, REVOKED, concepts_of, si
 BINDS = 3
 """Weight from which a sentence binds: it asks for something to be held, or fixes a value."""
 
+STRICT = 5
+"""Demand from which a sentence is a rule and not a wish."""
+
 SENTENCE_CHARS = 700
 """A run without an end this long is no sentence but pasted material."""
 
@@ -38,6 +41,7 @@ class Statement(msgspec.Struct, frozen=True):
 
     weight: int
     strict: bool
+    directs: bool
     about: frozenset[str]
     values: tuple[Value, ...]
     refers: bool
@@ -93,7 +97,7 @@ def read(sentence: str) -> Statement:
     said = text[lead.end() :] if lead else text
     offset = len(text) - len(said)
     if len(text) > SENTENCE_CHARS or not _LETTER.search(said):
-        return Statement(0, False, frozenset(), (), False, False, False, False, False, False)
+        return Statement(0, False, False, frozenset(), (), False, False, False, False, False, False)
     values = values_of(said)
     bare = _without(said, values)
     about = concepts_of(bare)
@@ -103,13 +107,34 @@ def read(sentence: str) -> Statement:
     universal = bool(_UNIVERSAL.search(said))
     changes = bool(CHANGE.search(text))
     revokes = bool(REVOKED.search(said))
-    weight = _weigh(said, values, about, forbids=forbids, universal=universal, changes=changes or revokes)
+    errand = bool(_ERRAND.search(said))
+    asked = _demand(said, forbids=forbids, errand=errand)
+    weight = asked + _fixed(said, values)
+    if weight:
+        weight += universal + (changes or revokes)
+    if _NARRATES.search(said) and not forbids and asked < STRICT:
+        weight -= 4
+    if _SMALL_TALK.search(said):
+        weight -= 4
+    weight = max(0, weight)
     if asks:
-        weight = min(weight - 4, BINDS - 1)
+        weight = max(0, min(weight - 4, BINDS - 1))
     placed = tuple(Value(v.kind, v.key, v.start + offset, v.end + offset) for v in values)
     refers = bool(_REFERS.search(said))
-    strict = (forbids or bool(_REQUIRES.search(said))) and weight >= BINDS
-    return Statement(weight, strict, about, placed, refers, changes, revokes, asks, forbids, universal)
+    binds = weight >= BINDS
+    return Statement(
+        weight,
+        binds and asked >= STRICT,
+        binds and asked > 0 and not errand,
+        about,
+        placed,
+        refers,
+        changes,
+        revokes,
+        asks,
+        forbids,
+        universal,
+    )
 
 
 _REFERS = re.compile(
@@ -137,35 +162,36 @@ _FORBIDS = re.compile(
     r"""\b(?:never|must\s?n['’o]t|must\s+never|may\s+not|shall\s+not|should\s?n['’o]t|not\s+(?:allowed|permitted|acceptable|ok|okay)
         |forbid(?:den)?|prohibit(?:ed)?|ban(?:ned)?|under\s+no\s+circumstances?|off[\s-]limits|avoid|refrain|stay\s+(?:away|out)
         |hands\s+off|leave\s+.{1,60}\s+(?:alone|untouched|as\s+(?:it\s+is|is|they\s+are))|keep\s+(?:out|away)|stop\s+\w+ing
-        |can(?:not|['’]t)\s+be|don['’]?ts?\s+ever|nothing\s+(?:may|should|must)|no\s?(?:body|one)\s+(?:may|should|must|else))\b
+        |can(?:not|['’]t)\s+be|don['’]?ts?\s+ever|nothing\s+(?:may|should|must|gets?|goes|is\s+to)|nowhere\s+near|no\s?(?:body|one)\s+(?:may|should|must|else))\b
      |(?:^|[,;:.!?—–-]\s*|\b(?:and|but|so|please|then|also|you|to|or|just|really|ok|okay)\s+)
         (?:do\s+not|don['’]?t|not\s+to)\s+(?!know\b|think\b|have\b|remember\b|see\b|understand\b|believe\b|worry\b|mind\b)\w
      |^\W*(?:no|zero)\s+(?!problem|worries|idea|thanks|need|i\b)[\w-]+
-     |(?:[.;,:]\s+|\band\s+)no\s+[\w-]+
+     |(?:[.;,:]\s+|\b(?:and|but)\s+)no\s+(?!problem|worries|idea|thanks|need|i\b)[\w-]+
      |不要|不得|不准|不许|不可(?!能)|不能|禁止|严禁|切勿|请勿|勿|绝不|决不|千万别|不应|避免|别再|杜绝|不允许|不接受|别(?![人的名处墅])
      |不(?:碰|动|改|用|写|加|删|发|上传|提交|引入|修改|接触|超过|使用|打扰|透露|泄露)
+     |不(?!知道|清楚|好|错|对|同|过|行|是|会|懂|确定|了解|着急|客气|小心|仅|但|如|一定|然|管|太|够|明白|记得|想|喜欢)[\u4e00-\u9fff]{1,3}(?=[，。；！]|$)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
 
 _REQUIRES = re.compile(
-    r"""\b(?:must|ha(?:ve|s)\s+to|needs?\s+(?:to|a|an|my|approval)|required?|requires|mandatory|always|at\s+all\s+times|make\s+sure
-        |ensure|be\s+sure|remember|strictly|exactly|at\s+(?:most|least)|no\s+(?:more|less|fewer|later|earlier|longer)\s+than|limit(?:ed)?\s+to
+    r"""\b(?:must|ha(?:ve|s)\s+to|(?<!\bi\s)(?<!\bwe\s)(?<!really\s)needs?\s+(?:to|a|an|my|approval)|required?|requires|mandatory|always|at\s+all\s+times|make\s+sure
+        |ensure|be\s+sure|(?<!n['’]t\s)(?<!not\s)remember|strictly|exactly|at\s+(?:most|least)|no\s+(?:more|less|fewer|later|earlier|longer)\s+than|limit(?:ed)?\s+to
         |unless|until|without\s+(?:my|asking|approval|explicit|first|a\b)|as\s+long\s+as|whenever|every\s+time|each\s+time|from\s+now\s+on
-        |going\s+forward|for\s+the\s+rest\s+of|should|shall|not\s+before|stop\s+(?:and|if|when)|first\s+(?:ask|check|run|write)
+        |going\s+forward|for\s+the\s+rest\s+of|should|shall|not\s+before|stop\s+(?:and|if|when|after|at|as\s+soon)|first\s+(?:ask|check|run|write)
         |(?:ask|tell|check\s+with|confirm\s+with|warn|notify|consult)\s+(?:me|us)|sign[\s-]?off|only\s+(?:after|if|when|once|use|the|on|in|with|from)
-        |(?:and|or)\s+(?:nobody|nothing|no\s?one)\s+else|hard\s+(?:limit|stop|rule)|non-negotiable|stick\s+(?:to|with)|before\s+(?:you|any|each|every))\b
+        |(?:and|or)\s+(?:nobody|nothing|no\s?one)\s+else|hard\s+(?:limit|stop|rule)|non-negotiable|stick\s+(?:to|with)|before\s+(?:you|any|each|every|\w+ing)|prior\s+to|max|min|up\s+to|confidential|off\s+the\s+record|secret|throughout|everywhere)\b
      |(?<!is\s)(?<!are\s)(?<!was\s)\bonly\b(?!\s+an?\b)
      |必须|务必|必需|一定要|一定得|只能|只准|只许|仅限|只允许|只用|只要|只[改看读写做用给保动列说回]|总是|始终|永远|一律|统一|至少|至多|最多|最少
      |不超过|不低于|不少于|不晚于|不早于|上限|下限|确保|保证|记得|记住|需要|应该|应当|要求|除非|否则|以内|都要|都用|都得|每次|凡是|严格|默认
-     |一旦|如果.{1,30}(?:就|先|请|要|停)|之前(?:先|要|必|请)?|先.{1,20}再|经过?我|征得|问我|告诉我|通知我|得到.{0,8}(?:同意|确认|批准)
+     |一旦|如果.{1,30}(?:就|先|请|要|停)|之前(?:先|要|必|请)?|先.{1,20}再|经过?我|征得|[问找]我|告诉我|通知我|联系我|保密|机密|(?:[前后时都也就必还仍])要|就(?:停|先|用|换|改|按|当|直接)|得到.{0,8}(?:同意|确认|批准)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
 
 _PREFERS = re.compile(
     r"""\b(?:prefer(?:s|red|ence)?|favou?r|rather|instead\s+of|ideally|i['’]?(?:d|\s+would)\s+(?:like|love|want|prefer)|wants?|would\s+like
-        |like\s+(?:it|my|your|the|to|when|answers|short)|hate|dislike|can['’]t\s+stand|love|style|tone|easier\s+for\s+me|better\s+if
+        |like\s+(?:it|my|your|the|to|when|answers|short)|hate|dislike|can['’]t\s+stand|love|style|tone|easier\s+for\s+me|suits?\s+me|works?\s+(?:best|better)\s+for\s+me|(?:fine|best)\s+(?:by|for)\s+me|better\s+if
         |don['’]?t\s+(?:like|want|need)|not\s+a\s+fan|wherever\s+possible|when\s+in\s+doubt|if\s+possible|over\s+a\s+list|keep\s+it)\b
      |喜欢|偏好|更愿意|宁可|宁愿|最好|尽量|优先|倾向|希望|想要|习惯|讨厌|不想|风格|语气|更好|而不是|少用|多用|尽可能
     """,
@@ -180,6 +206,18 @@ _FIXES = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+
+_ERRAND = re.compile(
+    r"^\W*(?:(?:hi|hello|hey|yes|ok(?:ay)?|so|well|actually|also|but|and|then|please|sure|no|thanks?|great|alright|oh)\W+)*"
+    r"(?:i|we)(?:['’](?:d|m|ll|ve)|\s+(?:would|really|just|am|do|still|also|will))*\s+"
+    r"(?:like|need|want|looking|wondering|trying|hoping|love|prefer)\s+(?:you\s+)?(?:to|for|if|whether)\b"
+    r"|^\W*(?:i|we)\s+(?:apologi[sz]e|understand|appreciate|don['’]t\s+(?:remember|know|have))\b"
+    r"|^\W*(?:please\s+)?(?:proceed|go\s+ahead|let\s+me\s+know)\b"
+    r"|^\W*(?:can|could|would|will)\s+(?:you|we|i)\b"
+    r"|^\W*(?:我想|我要|帮我|麻烦|请问|能不能|可以帮)",
+    re.IGNORECASE,
+)
+"""A single thing to do or to know now: no rule for what comes after."""
 
 _NEAR = 20
 """Characters between a word that fixes a value and the value."""
@@ -215,6 +253,24 @@ _IMPERATIVE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
+_TERSE = re.compile(
+    r"""^(?!.*\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|could|will|would|may|might|i|we|you|he|she|they|it
+        |there|\w+ed|\w+ing)\b)(?=.*\b(?:in|for|without|with|per|first|last|before|after|under|instead)\b)
+        [A-Z][\w'’-]*(?:,?\s+[\w'’"-]+){1,8}[.!]?$
+     |^\W*if\s[^,]{2,80},\s+(?!(?:i|you|he|she|it|we|they|the|an?|my|your|this|that|there|is|are|what|how|can|could|would)\b)[a-z]+\s
+     |^(?![我你他她它这那咱昨])[\u4e00-\u9fffA-Za-z]{1,8}(?:用|写|放|按|存|排|走|采用)[在到成为]?(?![过了户])[\u4e00-\u9fffA-Za-z“\d]""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""An order without its verb, or one that begins with what it is about."""
+
+_SELF = re.compile(
+    r"^\W*(?:i['’]?m|i\s+am)\s+(?!\w+ing\b|sorry|not\s+sure|afraid|here|sure|glad|happy|ok)[\w-]+(?:\s+[\w-]+){0,4}[.!]?$"
+    r"|^\W*i\s+(?:never|only|always|can['’]?t|don['’]t\s+(?:eat|drink|drive|fly|do|work))\b"
+    r"|^我(?!觉得|想问|看|知道|在|们|刚|昨|问|说|也|是说|的)[\u4e00-\u9fff]{2,10}[。！]?$",
+    re.IGNORECASE,
+)
+"""What somebody says about themselves, briefly."""
+
 _NARRATES = re.compile(
     r"""^\W*(?:(?!(?:using|keeping|nothing|anything|everything|something|during|according|string|bring|being)\b)[a-z]{3,}ing\s(?!to\s+be\b)[^,]*$
         |(?:(?:yesterday|last\s+(?:week|time|night|session)|earlier|so\s+far|we\s+(?:pinned|renamed|discussed|added|tried|saw|ran|moved|had|did|looked|fixed|shipped)
@@ -248,42 +304,31 @@ def _without(text: str, values: tuple[Value, ...]) -> str:
     return " ".join([*parts, text[end:]])
 
 
-def _weigh(
-    text: str,
-    values: tuple[Value, ...],
-    about: frozenset[str],
-    *,
-    forbids: bool,
-    universal: bool,
-    changes: bool,
-) -> int:
-    """How much is lost if this sentence is: what is asked, how strictly, and with what exact values."""
+def _demand(text: str, *, forbids: bool, errand: bool) -> int:
+    """What is asked, and how strictly; from STRICT on it is a rule."""
     asked = 0
     if forbids:
         asked += 6
     if _REQUIRES.search(text):
-        asked += 5
+        asked += STRICT
     if _PREFERS.search(text):
         asked += 4
-    if _IMPERATIVE.search(text):
+    if _IMPERATIVE.search(text) or _TERSE.search(text):
         asked += 3
-    exact = sum(1 for value in values if value.kind in EXACT)
-    fixed = 0
+    if _SELF.search(text):
+        asked += 3
+    return asked // 2 if errand else asked
+
+
+def _fixed(text: str, values: tuple[Value, ...]) -> int:
+    """What is stated as a fact: exact values, and where the work stands."""
+    weight = 0
     if values:
-        fixed = min(4, len({(v.kind, v.key) for v in values}) + exact)
-        if exact or any(
-            m.end() - _NEAR <= v.start <= m.end() + _NEAR for m in _FIXES.finditer(text) for v in values
-        ):
-            fixed += 2 if _FIXES.search(text) else 0
+        exact = sum(1 for value in values if value.kind in EXACT)
+        weight = min(4, len({(v.kind, v.key) for v in values}) + exact)
+        fixing = [match.end() for match in _FIXES.finditer(text)]
+        if fixing and (exact or any(abs(v.start - end) <= _NEAR for end in fixing for v in values)):
+            weight += 2
     if _GOAL.search(text):
-        fixed += 3
-    weight = asked + fixed
-    if weight and universal:
-        weight += 1
-    if weight and changes:
-        weight += 1
-    if _NARRATES.search(text) and not forbids and asked < 5:
-        weight -= 4
-    if _SMALL_TALK.search(text):
-        weight -= 4
-    return max(0, weight)
+        weight += 3
+    return weight
