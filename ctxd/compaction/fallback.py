@@ -7,6 +7,7 @@ calibrated tokens at the edges.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -80,14 +81,15 @@ class Extra(msgspec.Struct, frozen=True):
     """What a plan may be given beside the view.
 
     `digest` is a model's account of what leaves, checked and typed; without it facts are extracted.
-    `recent` are files that may be shown again. `keep_nothing` keeps no tail: for a partial compaction,
-    whose newer messages stay anyway. `held` are lines to place word for word: what a contract preserves.
-    `cuts` are the indices where the provider's laws allow a cut; None allows one between any units.
+    `recent` are files that may be shown again. `behind` is what stays behind a partial compaction, which
+    keeps no tail of its own: a newer request, or only work on an older one. `held` are lines to place word
+    for word: what a contract preserves. `cuts` are the indices where the provider's laws allow a cut; None
+    allows one between any units.
     """
 
     digest: SessionSummary | None = None
     recent: restoration.Recent = restoration.Recent()
-    keep_nothing: bool = False
+    behind: Literal["request", "work"] | None = None
     held: tuple[str, ...] = ()
     cuts: frozenset[int] | None = None
 
@@ -124,8 +126,9 @@ def plan(
         plan=snapshots.follow(state.summary.plan, items),
         digest=extra.digest,
         held=extra.held,
+        behind=extra.behind,
     )
-    if extra.keep_nothing:
+    if extra.behind is not None:
         tail = Tail(len(units), 0, 0)
     else:
         tail = choose_tail(
@@ -243,6 +246,7 @@ class _Given(msgspec.Struct, frozen=True):
     plan: PlanSnapshot | None
     digest: SessionSummary | None
     held: tuple[str, ...]
+    behind: Literal["request", "work"] | None
 
 
 def _compose(
@@ -277,7 +281,7 @@ def _compose(
     newest = next((i for i in range(len(items) - 1, -1, -1) if _is_request(items[i])), None)
     task: Insert | None = None
     asked = ""
-    if tail.first < len(units) or tail.tokens:
+    if tail.first < len(units) or tail.tokens or given.behind == "work":
         if newest is None:
             task = _carried_task(state, items, start)
             asked = _newest_request(state.summary)

@@ -118,7 +118,7 @@ class SessionState(Transcript):
         self.unseen = 0.0
         self.last_call_at = 0
         self.provider_calls = 0
-        self.recovering = False
+        self.overflowed_at: int | None = None
         self.model_changed = False
         self.summary = SessionSummary()
         self.checkpoints: list[CheckpointCommitted] = []
@@ -252,6 +252,7 @@ class SessionState(Transcript):
             anchor.said = range(first, len(self.transcript)) if self.uncounted else range(0)
             self.last_call_at = at
             self.provider_calls += 1
+            self.overflowed_at = None
         elif entries and self.anchor is not None and self.anchor.awaiting:
             reported.take_answer(self, self.anchor, entries[0])
 

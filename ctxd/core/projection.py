@@ -39,6 +39,10 @@ class Projection(msgspec.Struct, frozen=True):
     pending: int | None
     limits: Limits | None
 
+    def decisive_without(self, freed: int) -> int:
+        """What thresholds are compared with once so many tokens are gone; the margin goes with them."""
+        return self.decisive - (_margin(freed) if self.source == "local_estimate" else freed)
+
 
 def project(
     state: SessionState,
@@ -66,7 +70,7 @@ def project(
         width = _local_width(state) * known
         low, high = tokens - width, tokens + width
         source, estimated = "local_estimate", None
-        decisive = -(-tokens * LOCAL_MARGIN.numerator // LOCAL_MARGIN.denominator)
+        decisive = _margin(tokens)
     else:
         reply = max(anchor.usage.completion, round(ratio * anchor.response) + anchor.response_media)
         floor = max(anchor.usage.total, anchor.usage.prompt + reply)
@@ -94,6 +98,11 @@ def project(
         pending=estimated,
         limits=limits,
     )
+
+
+def _margin(tokens: int) -> int:
+    """A local estimate with its safety margin."""
+    return -(-tokens * LOCAL_MARGIN.numerator // LOCAL_MARGIN.denominator)
 
 
 def _local_width(state: SessionState) -> float:

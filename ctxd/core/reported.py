@@ -20,9 +20,9 @@ def report(state: SessionState, event: RequestReported, at: int) -> None:
     if event.outcome == "ok":
         state.last_call_at = at
         state.provider_calls += 1
-        state.recovering = False
+        state.overflowed_at = None
     elif event.recovers:
-        state.recovering = True
+        state.overflowed_at = state.generation
     state.reported_at = state.revision + 1
     state.reported[event.request_id] = (state.revision + 1, event)
     if event.usage is None or event.load is None or event.outcome != "ok":

@@ -15,10 +15,11 @@ from ctxd.compaction import fallback, gate
 from ctxd.compaction.extract import Item
 from ctxd.compaction.sampling import Ask
 from ctxd.core.projection import Projection
-from ctxd.core.units import Unit, divide
+from ctxd.core.units import Unit
 from ctxd.model.errors import Busy, CheckpointFailed, InvalidParams, NotFound, RevisionConflict, StoreError
 from ctxd.model.events import CheckpointCommitted, CompactionReason, ViewElided, ViewUndone
 from ctxd.model.summary import SessionSummary
+from ctxd.service import partial
 from ctxd.service.compactions import (
     CHECKPOINT_VERSION,
     Compaction,
@@ -111,12 +112,13 @@ def due(session: Session, projection: Projection, freed: int) -> CompactionReaso
     limits = projection.limits
     if limits is None or not session.environment.settings.compaction.auto:
         return None
-    tokens = projection.decisive - freed
+    tokens = projection.decisive_without(freed)
     if tokens < limits.compaction:
         return None
     if projection.reachable:
         return "modelChange" if session.state.model_changed else "threshold"
-    return "contextLimit" if tokens > limits.available else None
+    # What cannot be compacted is at the threshold: only a request that would not fit is worth one, if it can.
+    return "contextLimit" if projection.floor <= limits.available < tokens else None
 
 
 def aim(session: Session, projection: Projection, reason: CompactionReason) -> int | None:
@@ -139,11 +141,11 @@ async def _single_flight(session: Session) -> AsyncIterator[None]:
     """One compaction at a time per session (reports B.28)."""
     if session.compacting:
         raise Busy("a compaction of this session is running", hint="wait for its report")
-    session.compacting = True
+    session.start_flight()
     try:
         yield
     finally:
-        session.compacting = False
+        session.end_flight()
 
 
 @asynccontextmanager
@@ -162,7 +164,7 @@ async def _take(session: Session, job: Job) -> Snapshot:
     state = session.state
     end = len(state.view)
     if job.up_to is not None:
-        end = _end_of(session, job.up_to)
+        end = await partial.end_of(session, job.up_to)
     entries = state.view[:end]
     before = Size(session.tokens(end), end, sum(entry.size for entry in entries))
     return Snapshot(
@@ -175,15 +177,6 @@ async def _take(session: Session, job: Job) -> Snapshot:
         goal=gate.target(before.tokens, session.window().value, job.requested),
         projection=session.project(),
     )
-
-
-def _end_of(session: Session, message_id: str) -> int:
-    """Where the unit of a message ends in the view. Raises NotFound."""
-    place = session.state.places.get(message_id)
-    if place is None:
-        raise NotFound("this message is not in the model view", hint="session/history view=model lists it")
-    units = divide([entry.facts for entry in session.state.view])
-    return next(unit.end for unit in units if unit.start <= place < unit.end)
 
 
 async def _run(session: Session, job: Job, snapshot: Snapshot) -> Compaction:
@@ -217,7 +210,7 @@ async def _word(
         return plain, summary
     worded = await _draft(session, job, snapshot, summary.digest)
     fits = worded.plan.after <= max(worded.plan.target, plain.plan.after)
-    if fits and gate.is_gain(snapshot.before.tokens, worded.plan.after):
+    if fits and _is_gain(job, snapshot, worded):
         return worded, summary
     return plain, msgspec.structs.replace(summary, digest=None, failure="insufficientReduction", counts=True)
 
@@ -243,7 +236,9 @@ async def _finish(
     session: Session, job: Job, snapshot: Snapshot, made: Drafted, summary: Summarised
 ) -> Compaction:
     """Check a draft and commit it, or keep it as a plan."""
-    if not gate.is_gain(snapshot.before.tokens, made.plan.after):
+    if not _is_gain(job, snapshot, made):
+        if not snapshot.projection.reachable:
+            return ended(job, snapshot, "cannotReach", summary, "floor")
         failure = "" if summary.failure else "insufficientReduction"
         return ended(job, snapshot, "noop", summary, failure)
     if rule := broken_rule(session, snapshot.entries, snapshot.natives, made):
@@ -260,10 +255,17 @@ async def _finish(
         return _keep(session, ready) if job.dry_run else await _commit(session, ready)
 
 
+def _is_gain(job: Job, snapshot: Snapshot, made: Drafted) -> bool:
+    """Whether a draft is worth a new view: of a person's wish by its messages, else by the whole request."""
+    before, after = snapshot.before.tokens, made.plan.after
+    fixed = 0 if job.trigger == "manual" else max(0, snapshot.projection.tokens - before)
+    return gate.is_gain(fixed + before, fixed + after)
+
+
 async def _draft(session: Session, job: Job, snapshot: Snapshot, digest: SessionSummary | None) -> Drafted:
-    partial = job.up_to is not None
-    recent = await recent_files(session, partial=partial)
-    extra = fallback.Extra(digest=digest, recent=recent, keep_nothing=partial)
+    recent = await recent_files(session, partial=job.up_to is not None)
+    behind = partial.behind(session, snapshot.end) if job.up_to is not None else None
+    extra = fallback.Extra(digest=digest, recent=recent, behind=behind)
     weigher = await session.weigher()
     return await session.environment.counting.run(
         draft, session, snapshot.entries, snapshot.natives, weigher, job.requested, extra

@@ -6,7 +6,9 @@ import msgspec
 
 from ctxd.core.facts import is_file_read
 from ctxd.core.paths import normalize
+from ctxd.core.recent import recent
 from ctxd.model.errors import InvalidParams, NotFound
+from ctxd.model.messages import MessageFacts, ResultFacts
 from ctxd.service.recall import is_shown
 from ctxd.service.session import Session
 
@@ -20,7 +22,7 @@ class Contained(msgspec.Struct, frozen=True):
 
 
 def contains(session: Session, *, handle: str | None, path: str | None) -> Contained:
-    """Look for an output (tool call id or digest), a message id, or a file's newest whole read.
+    """Look for an output (tool call id or digest), a message id, or the content of a file.
 
     Raises InvalidParams unless just one of both is given, NotFound for an unknown handle.
     """
@@ -34,37 +36,81 @@ def contains(session: Session, *, handle: str | None, path: str | None) -> Conta
         shown = handle in state.places and not state.view[state.places[handle]].elided
         return Contained(True, handle) if shown else Contained(False, reason=_why(session, handle, ""))
     if handle.startswith("sha256:"):
-        place = state.digests.get(handle)
-    else:
-        owners = state.results.get(handle)
-        place = (owners[-1], handle) if owners else None
-    if place is None:
-        raise NotFound("nothing is stored under this handle", hint="recall/list names every stored output")
-    message_id, call_id = place
+        return _digest(session, handle)
+    owners = state.results.get(handle)
+    if not owners:
+        raise _unknown()
+    return _shown(session, owners[-1], handle)
+
+
+def _shown(session: Session, message_id: str, call_id: str) -> Contained:
     if is_shown(session, message_id, call_id):
         return Contained(True, message_id)
     return Contained(False, reason=_why(session, message_id, call_id))
 
 
+def _digest(session: Session, digest: str) -> Contained:
+    """The newest message that shows these bytes, whichever call printed them."""
+    place = session.state.digests.get(digest)
+    if place is None:
+        raise _unknown()
+    for entry in reversed(session.state.view):
+        for result in entry.facts.results:
+            if result.digest == digest and is_shown(session, entry.facts.id, result.call_id):
+                return Contained(True, entry.facts.id)
+    return Contained(False, reason=_why(session, *place))
+
+
 def _file(session: Session, path: str) -> Contained:
-    """The newest successful read of a file, unless a write came after it."""
+    """The newest read of a whole file, unless a write came after it; a failed write changed nothing."""
     state = session.state
     root = state.created.workspace if state.created else ""
     wanted = normalize(path, root)
-    for facts in reversed(state.transcript):
+    transcript = [facts for facts in state.transcript if facts.id not in state.gone]
+    touch = next((touch for touch in recent(transcript, root) if touch.path == wanted), None)
+    if touch is None:
+        return Contained(False, reason="neverRead")
+    seen = touch.seen
+    since = state.positions[seen.message_id] if seen else -1
+    part = ""
+    for facts in transcript:
+        if state.positions[facts.id] <= since:
+            continue
         for call in facts.calls:
-            if call.effect == "write" and call.path and normalize(call.path, root) == wanted:
-                return Contained(False, reason="changed")
-        for result in facts.results:
-            call_made = state.call_of(result.call_id, facts.id)
-            if call_made is None or result.is_error or not is_file_read(call_made):
+            if not call.path or normalize(call.path, root) != wanted:
                 continue
-            if normalize(call_made.path, root) != wanted:
-                continue
-            if is_shown(session, facts.id, result.call_id):
-                return Contained(True, facts.id)
-            return Contained(False, reason=_why(session, facts.id, result.call_id))
-    return Contained(False, reason="neverRead")
+            if call.effect == "write" and not _has_failed(session, facts.id, call.call_id):
+                seen, part = None, ""
+        part = next((facts.id for r in facts.results if _shows(session, facts, r, wanted)), part)
+    if seen is not None:
+        found = _shown(session, seen.message_id, seen.result.call_id)
+        return found if found.in_context or not part else Contained(False, part, "partial")
+    return Contained(False, part, "partial") if part else Contained(False, reason="changed")
+
+
+def _shows(session: Session, facts: MessageFacts, result: ResultFacts, path: str) -> bool:
+    """Whether the model sees a part of a file in this result."""
+    state = session.state
+    call = state.call_of(result.call_id, facts.id)
+    if call is None or result.is_error or not is_file_read(call):
+        return False
+    root = state.created.workspace if state.created else ""
+    return normalize(call.path, root) == path and is_shown(session, facts.id, result.call_id)
+
+
+def _has_failed(session: Session, message_id: str, call_id: str) -> bool:
+    """Whether the call's result, the first after it, is an error."""
+    state = session.state
+    asked = state.positions[message_id]
+    answers = [at for owner in state.results.get(call_id, ()) if (at := state.positions[owner]) > asked]
+    if not answers:
+        return False
+    facts = state.transcript[min(answers)]
+    return any(result.call_id == call_id and result.is_error for result in facts.results)
+
+
+def _unknown() -> NotFound:
+    return NotFound("nothing is stored under this handle", hint="recall/list names every stored output")
 
 
 def _why(session: Session, message_id: str, call_id: str) -> str:

@@ -63,7 +63,7 @@ async def prepare(session: Session, phase: PreparePhase, pending: Sequence[Nativ
     shrunk = Shrunk()
     if session.writable:
         try:
-            shrunk = await shrink(session, phase, before)
+            shrunk = await shrink(session, phase, load, size)
         except CtxdError as error:
             shrunk = Shrunk((Stage("pipeline", f"failed:{error.kind}", 0, 0),))
             await _say_failure(session, error)

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from ctxd.dialects.overflow import ProviderError, recognise
+from ctxd.model.errors import StoreError
 from ctxd.service import compactor
 from ctxd.service.compactions import Compaction, Job
 from ctxd.service.eliding import elide_all
@@ -28,7 +29,7 @@ def judge(session: Session, error: ProviderError, output_started: bool) -> Recov
         return Recovery("fail", found.kind)
     if output_started:
         return Recovery("fail", "outputStarted")
-    if session.state.recovering:
+    if session.state.overflowed_at is not None:
         return Recovery("fail", "recoveredAlready")
     if not session.environment.settings.compaction.auto:
         return Recovery("fail", "autoOff")
@@ -36,16 +37,26 @@ def judge(session: Session, error: ProviderError, output_started: bool) -> Recov
 
 
 async def recover(session: Session, error: ProviderError) -> Recovery:
-    """Make the next request strictly smaller, or say that it cannot be. Must be called without the lane."""
+    """Make the next request strictly smaller, or say that it cannot be. Must be called without the lane.
+
+    What the request overflowed with is gone already where a compaction ran meanwhile, or where a restart
+    came between the recovery and its answer.
+    """
+    await session.wait_for_flight()
+    if session.state.overflowed_at not in (None, session.state.generation):
+        return Recovery("retry", "recovered")
     before = session.tokens()
     target = _target(session, recognise(error).limit)
-    job = Job(trigger="auto", reason="contextLimit", requested=target)
-    done = await compactor.compact(session, job)
-    if done.outcome == "applied":
-        return Recovery("retry", "compacted", done)
-    async with session.lane:
-        if await elide_all(session) and session.tokens() < before:
-            return Recovery("retry", "elided", done)
+    try:
+        done = await compactor.compact(session, Job(trigger="auto", reason="contextLimit", requested=target))
+        if done.outcome == "applied":
+            return Recovery("retry", "compacted", done)
+        async with session.lane:
+            if await elide_all(session) and session.tokens() < before:
+                return Recovery("retry", "elided", done)
+    except StoreError as failed:
+        # The error that the provider gave stands; that it could not be mended is said with it.
+        return Recovery("fail", failed.kind)
     return Recovery("fail", "cannotShrink", done)
 
 
@@ -56,6 +67,6 @@ def _target(session: Session, limit: int) -> int:
     limits = projected.limits
     known = limit or (limits.window if limits else 0)
     fixed = max(0, projected.tokens - tokens)
-    reserve = limits.reserve if limits else known // 10
+    reserve = min(limits.reserve if limits else known // 10, known // 2)
     half = max(1, tokens // 2)
     return max(1, min(half, known - fixed - reserve)) if known > fixed + reserve else half

@@ -92,7 +92,7 @@ class Session:
         self.files = Files()
         self.prepared: Prepared | None = None
         self.last_shown: list[Shown] | None = None
-        self.compacting = False
+        self._flight: anyio.Event | None = None
         self.plans: dict[str, Planned] = {}
         self.waiting: dict[str, Waiting] = {}
         self._attempt: tuple[int, int] | None = None
@@ -214,17 +214,40 @@ class Session:
         else:
             self.state.apply(counted, self.state.updated_at)
 
-    def is_unchanged_since_prepared(self) -> bool:
-        """Whether the last prepared request was made of the view as it is."""
-        return self.prepared is not None and self.prepared.generation == self.state.generation
+    @property
+    def compacting(self) -> bool:
+        """Whether a compaction runs."""
+        return self._flight is not None
+
+    def start_flight(self) -> None:
+        """A compaction begins; there must be none."""
+        assert self._flight is None
+        self._flight = anyio.Event()
+
+    def end_flight(self) -> None:
+        """The compaction has ended, however it did."""
+        assert self._flight is not None
+        self._flight.set()
+        self._flight = None
+
+    async def wait_for_flight(self) -> None:
+        """Return once no compaction runs. Must be called without the lane."""
+        while self._flight is not None:
+            await self._flight.wait()
+
+    def must_shrink(self) -> bool:
+        """Whether a retry would send again what was too large: nothing has changed the view since."""
+        if self.prepared is not None:
+            return self.prepared.generation == self.state.generation
+        return self.state.overflowed_at in (None, self.state.generation)
 
     def remember_attempt(self) -> None:
-        """Note that compacting this view gained nothing."""
-        self._attempt = (self.state.generation, self.state.view_tokens)
+        """Note that compacting gained nothing."""
+        self._attempt = (self.state.epoch, self.state.view_tokens)
 
     def worth_compacting(self) -> bool:
         """False while the view has hardly grown since compacting it gained nothing (reports B.21, B.26)."""
-        if self._attempt is None or self._attempt[0] != self.state.generation:
+        if self._attempt is None or self._attempt[0] != self.state.epoch:
             return True
         return (self.state.view_tokens - self._attempt[1]) * 20 >= self._attempt[1]
 

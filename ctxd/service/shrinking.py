@@ -10,14 +10,14 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from ctxd.compaction import byte_budget, elision, handoff
+from ctxd.compaction import byte_budget, elision, gate, handoff
 from ctxd.compaction.extract import Item
 from ctxd.compaction.tail import clip_unit
 from ctxd.core.budget import Limits
 from ctxd.core.facts import describe
 from ctxd.core.projection import Projection
 from ctxd.core.units import divide
-from ctxd.model.events import Elision, HandoffRecorded, ViewElided
+from ctxd.model.events import Elision, HandoffRecorded, Load, ViewElided
 from ctxd.model.messages import Native
 from ctxd.service import compactor
 from ctxd.service.compactions import Compaction, Job
@@ -57,17 +57,22 @@ class Shrunk(msgspec.Struct, frozen=True):
         return self.compaction is not None and self.compaction.outcome == "applied"
 
 
-async def shrink(session: Session, phase: PreparePhase, before: Projection) -> Shrunk:
+async def shrink(session: Session, phase: PreparePhase, pending: Load, pending_bytes: int) -> Shrunk:
     """Make the next request fit, as far as it can be. Must be called without the lane.
 
     Raises what committing and compacting raise; then the view is as it was.
     """
+    before = session.project(pending, pending_bytes)
     limits = before.limits
-    if session.compacting and phase != "retry" and (limits is None or before.decisive <= limits.available):
-        # What runs already makes room; another change of the view would spoil its plan.
-        return Shrunk()
+    if session.compacting:
+        if phase != "retry" and (limits is None or before.decisive <= limits.available):
+            # What runs already makes room; another change of the view would spoil its plan.
+            return Shrunk()
+        await session.wait_for_flight()
     async with session.lane:
+        before = session.project(pending, pending_bytes)
         batch = await plan_elisions(session, phase, before)
+        planned_at = session.state.revision
     freed = batch.saved if batch else 0
     stages: list[Stage] = []
     attempt: Compaction | None = None
@@ -85,17 +90,35 @@ async def shrink(session: Session, phase: PreparePhase, before: Projection) -> S
             return Shrunk((*stages, *more), Cost(attempt.after.tokens, gained, 0), attempt)
         session.remember_attempt()
     async with session.lane:
+        if session.state.revision != planned_at:
+            # Somebody else changed the session since; what was planned is not what is needed.
+            before = session.project(pending, pending_bytes)
+            batch = await plan_elisions(session, phase, before)
         more, cost = await _commit_rest(session, before, batch)
-        if phase == "retry" and session.is_unchanged_since_prepared():
-            more.append(await _force(session, before))
-    return Shrunk((*stages, *more), cost, attempt)
+    stages += more
+    if phase == "retry" and session.must_shrink():
+        forced, done = await _force(session)
+        stages += forced
+        attempt = done or attempt
+    return Shrunk(tuple(stages), cost, attempt)
 
 
-async def _force(session: Session, before: Projection) -> Stage:
-    """A retry of a request that nothing has made smaller yet must be smaller. The caller holds the lane."""
-    if not await elide_all(session):
-        return Stage("retry", "cannotShrink", 0, 0)
-    return Stage("retry", "elided", 1, before.tokens - session.project().tokens)
+async def _force(session: Session) -> tuple[list[Stage], Compaction | None]:
+    """Make a retry smaller that nothing has made smaller yet: elide, and compact if that is little."""
+    before = session.tokens()
+    async with session.lane:
+        elided = await elide_all(session)
+    gained = before - session.tokens()
+    stages = [Stage("retry", "elided", 1, gained)] if elided else []
+    if gate.is_gain(before, before - gained):
+        return stages, None
+    if session.environment.settings.compaction.auto and not session.compacting:
+        job = Job(trigger="auto", reason="contextLimit", requested=max(1, before // 2))
+        done = await compactor.compact(session, job)
+        if done.outcome == "applied":
+            freed = done.before.tokens - done.after.tokens
+            return [*stages, Stage("compaction", "contextLimit", len(done.units), freed)], done
+    return stages or [Stage("retry", "cannotShrink", 0, 0)], None
 
 
 async def _commit_rest(
@@ -121,13 +144,13 @@ async def _commit_rest(
         stages += more
         freed += sum(stage.tokens_freed for stage in more)
     limits = before.limits
-    if limits is not None and before.decisive - freed > limits.available:
-        cuts, gained = await _clip_newest(session, before.decisive - freed, limits)
+    if limits is not None and before.decisive_without(freed) > limits.available:
+        cuts, gained = await _clip_newest(session, before.decisive_without(freed), limits)
         if cuts:
             written.append(Written(ViewElided(elisions=cuts, stage="clip")))
             stages.append(Stage("clip", "clippedNewest", len(cuts), gained))
             freed += gained
-    handed = await _handoff(session, before.decisive - freed, limits)
+    handed = await _handoff(session, before.decisive_without(freed), limits)
     if handed is not None:
         written.append(handed)
         stages.append(Stage("handoff", "band", 1, 0))
@@ -177,6 +200,7 @@ async def _handoff(session: Session, tokens: int, limits: Limits | None) -> Writ
     if not limits.handoff <= tokens < limits.compaction or not state.view:
         return None
     if divide([entry.facts for entry in state.view])[-1].open:
+        # Nothing may stand between a call that waits and the result to come.
         return None
     text = handoff.reminder(limits.compaction - tokens)
     value = session.dialect.make("user", text)

@@ -68,7 +68,6 @@ async def report(
     messages = params.messages or []
     check_meta(params.meta, len(messages))
     error = _provider_error(params.error) if params.outcome == "error" else None
-    verdict = recovery.judge(session, error, params.output_started) if error else None
     done = await reporting.report(
         session,
         params.request_id,
@@ -76,15 +75,14 @@ async def report(
         messages,
         shapes.metas(params.meta, len(messages)),
         _usage(session, params),
-        recovers=error is not None and verdict is None,
+        error=error,
+        output_started=params.output_started,
     )
-    if error is not None and verdict is None:
-        verdict = await recovery.recover(session, error)
     return wire.ContextReportResult(
         revision=session.state.revision,
         message_ids=list(done.message_ids),
         projection=shapes.projection(session, session.project()),
-        recovery=_recovery(session, verdict) if verdict else None,
+        recovery=_recovery(session, done.recovery) if done.recovery else None,
     )
 
 
