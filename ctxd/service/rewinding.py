@@ -38,7 +38,6 @@ async def rewind(session: Session, to: str, mode: RewindMode, *, dry_run: bool) 
         raise NotFound(
             "there are no snapshots of the workspace's files",
             hint="restore them with the host's or the repository's own means, then rewind the conversation",
-            mode=mode,
         )
     async with session.lane:
         await session.settle()

@@ -24,6 +24,7 @@ import type {
   ContextValidateResult,
   ContractDeclareParams,
   Empty,
+  Health,
   HookPreCompactParams,
   HookPreCompactResult,
   Projection,
@@ -33,18 +34,27 @@ import type {
   RecallListResult,
   RecallSearchParams,
   RecallSearchResult,
+  RewindReport,
   SamplingCreateMessageParams,
   SamplingCreateMessageResult,
   SessionAppendParams,
   SessionAppendResult,
   SessionCloseParams,
+  SessionDeleteParams,
   SessionDidChangeParams,
+  SessionExportParams,
+  SessionExportResult,
+  SessionForkParams,
+  SessionHealthParams,
   SessionHistoryParams,
   SessionHistoryResult,
   SessionInfo,
   SessionListParams,
   SessionListResult,
   SessionOpenParams,
+  SessionRewindParams,
+  SessionSearchParams,
+  SessionSearchResult,
   SessionUpdateParams,
   StatusParams,
   StatusResult,
@@ -64,6 +74,18 @@ export interface RequestsToDaemon {
   "session/history": { params: SessionHistoryParams; result: SessionHistoryResult };
   /** List sessions, the most recently updated first. */
   "session/list": { params: SessionListParams; result: SessionListResult };
+  /** Search what was said, in one session or in all that are open in a workspace. */
+  "session/search": { params: SessionSearchParams; result: SessionSearchResult };
+  /** Begin a new session with the past of another, up to a message. */
+  "session/fork": { params: SessionForkParams; result: SessionInfo };
+  /** Go on from before something the user said; what followed stays in the log. */
+  "session/rewind": { params: SessionRewindParams; result: RewindReport };
+  /** Export the transcript for people or for other programs. */
+  "session/export": { params: SessionExportParams; result: SessionExportResult };
+  /** How a session's log is: what did not verify, who holds it. */
+  "session/health": { params: SessionHealthParams; result: Health };
+  /** Delete a session for good. */
+  "session/delete": { params: SessionDeleteParams; result: Empty };
   /** Close a session and let go of its lease. */
   "session/close": { params: SessionCloseParams; result: Empty };
   /** Make the next request: elide and compact as needed, and say what was done. */

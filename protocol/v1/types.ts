@@ -523,6 +523,20 @@ export interface HandoffOptions {
   enabled?: boolean;
 }
 
+/** The state of a session's log. */
+export interface Health {
+  status: "clean" | "torn" | "damaged";
+  /** Bytes that did not verify; they are kept. */
+  spans: RecoveredSpan[];
+  bytes: number;
+  segments: number;
+  durable: boolean;
+  access: "write" | "readOnly";
+  holder?: Holder;
+  /** Records this version could not read; they are kept and skipped. */
+  unreadable: number;
+}
+
 /** One message of a history. */
 export interface HistoryMessage {
   messageId: string;
@@ -933,6 +947,23 @@ export interface RestoredFile {
   digest?: string;
 }
 
+/** What a rewind did or would do. */
+export interface RewindReport {
+  to: string;
+  /** False for a dry run. */
+  applied: boolean;
+  /** Messages that leave the conversation. */
+  messages: number;
+  /** Compactions that are undone by it. */
+  checkpoints: number;
+  tokensBefore: number;
+  tokensAfter: number;
+  /** The beginning of the message gone back to. */
+  preview: string;
+  revision: number;
+  generation: number;
+}
+
 /** Parameters of `sampling/createMessage`: ask a model for a summary, without tools. */
 export interface SamplingCreateMessageParams {
   messages: SamplingMessage[];
@@ -1003,6 +1034,12 @@ export interface SessionCloseParams {
   sessionId: string;
 }
 
+/** Parameters of `session/delete`. */
+export interface SessionDeleteParams {
+  /** Id of the session. */
+  sessionId: string;
+}
+
 /** `session/didChange`: what this daemon may do with a session, or its health, is another now. */
 export interface SessionDidChangeParams {
   /** Id of the session. */
@@ -1010,6 +1047,34 @@ export interface SessionDidChangeParams {
   access: "write" | "readOnly";
   durable: boolean;
   health: "clean" | "torn" | "damaged";
+}
+
+/** Parameters of `session/export`. */
+export interface SessionExportParams {
+  /** Id of the session. */
+  sessionId: string;
+  format: "jsonl" | "markdown" | "native";
+}
+
+/** The export itself, or where it was written when it is too large for an answer. */
+export interface SessionExportResult {
+  content?: string;
+  /** A file in the state folder, readable by its owner. */
+  path?: string;
+}
+
+/** Parameters of `session/fork`. */
+export interface SessionForkParams {
+  /** Id of the session. */
+  sessionId: string;
+  /** The last message of the fork; all when absent. */
+  at?: string;
+}
+
+/** Parameters of `session/health`. */
+export interface SessionHealthParams {
+  /** Id of the session. */
+  sessionId: string;
 }
 
 /** Parameters of `session/history`. */
@@ -1029,6 +1094,18 @@ export interface SessionHistoryResult {
   messages: HistoryMessage[];
   /** `after` of the next page; absent on the last. */
   next?: string;
+}
+
+/** A message that matches. */
+export interface SessionHit {
+  /** Id of the session. */
+  sessionId: string;
+  messageId: string;
+  role: string;
+  /** The words around the match. */
+  snippet: string;
+  /** Higher is better; comparable within one answer. */
+  score: number;
 }
 
 /** A session as it stands. */
@@ -1091,6 +1168,33 @@ export interface SessionOpenParams {
   system?: NativeValue;
   /** Tool declarations, native. */
   tools?: Native[];
+}
+
+/** Parameters of `session/rewind`. */
+export interface SessionRewindParams {
+  /** Id of the session. */
+  sessionId: string;
+  /** A message of the user; it and what followed leave. */
+  to: string;
+  mode: "conversation" | "code" | "both";
+  /** Say what would happen, change nothing. */
+  dryRun?: boolean;
+}
+
+/** Parameters of `session/search`: one session, or all that are open in a workspace. */
+export interface SessionSearchParams {
+  sessionId?: string;
+  /** URI; all of it that is open here. */
+  workspace?: string;
+  /** Words to look for. */
+  query: string;
+  /** At most so many hits; 10 when absent. */
+  limit?: number;
+}
+
+/** Hits, best first. */
+export interface SessionSearchResult {
+  hits: SessionHit[];
 }
 
 /** Typed task state that a compaction carries on. */
