@@ -213,10 +213,11 @@ class Unpinned(Event, frozen=True, tag="unpinned"):
     pin_id: str
 
 
-class HandoffRecorded(Event, frozen=True, tag="handoffRecorded"):
+class HandoffRecorded(Event, frozen=True, tag="handoffRecorded", forbid_unknown_fields=True):
     """The one hidden message of an epoch that tells the model a compaction is near (E §4).
 
-    The record's `data` is `[raw]` of the message. `facts.id` is the record's message id.
+    The record's `data` is `[raw]` of the message. `facts.id` is the record's message id. A record is of
+    version 1 and has just these members, or it is not understood and speaks for nothing.
     """
 
     version: int

@@ -8,7 +8,18 @@ import msgspec
 
 from ctxd.model import events
 from ctxd.model.events import AnyEvent
+from ctxd.model.messages import MessageFacts
 from ctxd.model.records import Record
+
+_NOT_UNDERSTOOD = events.HandoffRecorded(
+    version=0,
+    observed_prompt_tokens=0,
+    available_for_input=0,
+    handoff_threshold=0,
+    compaction_threshold=0,
+    facts=MessageFacts(id="", role="user", bytes=0, digest="", tokens=0),
+)
+"""What a handoff that cannot be read is taken for: it is no valid one, but there was one (E §4.2)."""
 
 CHUNK = 512
 """Records decoded at once; other threads get their turn in between."""
@@ -38,6 +49,6 @@ def _read_each(records: Sequence[Record], unreadable: list[int]) -> Iterator[tup
             event = events.decode(record.type, record.facts)
         except msgspec.MsgspecError:
             unreadable.append(record.seq)
-            continue
+            event = _NOT_UNDERSTOOD if record.type == "handoffRecorded" else None
         if event is not None:
             yield record, event
