@@ -7,7 +7,7 @@ know how messages are described or written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -50,8 +50,15 @@ def read_views(view: Any, natives: Sequence[Native], field: str = "messages") ->
     return views
 
 
-async def recollect(session: Session, views: Sequence[MessageView]) -> Past:
-    """The part of the view that decides about `views`.
+def named_by(views: Sequence[MessageView]) -> set[str]:
+    """The ids of all calls and results."""
+    named = {call.call_id for view in views for call in view.calls}
+    named.update([result.call_id for view in views for result in view.results])
+    return named
+
+
+async def recollect(session: Session, named: Iterable[str]) -> Past:
+    """The part of the view that decides about messages in which these call ids are named.
 
     The newest assistant turn with the results behind it, and for every call id that is named again the
     newest message that made it with those that answered it. What lies between is a user message to the
@@ -59,8 +66,6 @@ async def recollect(session: Session, views: Sequence[MessageView]) -> Past:
     """
     state = session.state
     places = set(_newest_turn(state))
-    named = {call.call_id for view in views for call in view.calls}
-    named |= {result.call_id for view in views for result in view.results}
     for call_id in named:
         places.update(_owners(state, call_id))
     natives = await session.natives([state.view[place].facts.id for place in sorted(places)])

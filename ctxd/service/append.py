@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import anyio
 import msgspec
 
+from ctxd.model.blocks import MessageView
 from ctxd.model.errors import RevisionConflict
 from ctxd.model.events import Elision, Load, MessagesAppended
 from ctxd.model.messages import MessageFacts, Native, Usage
-from ctxd.service.admission import find_repeats, read_views, recollect, refuse
+from ctxd.service.admission import find_repeats, named_by, read_views, recollect, refuse
 from ctxd.service.bodies import BLOB_BYTES
 from ctxd.service.description import Described, Meta, describe_all
 from ctxd.service.session import Session, Written
@@ -106,18 +107,29 @@ async def admit(
     spills = largest > session.environment.settings.recall.spill_bytes
     weigher = await session.weigher() if spills or not defer else None
     large = size > IN_THREAD_BYTES
-    read = session.dialect.view
-    views = await anyio.to_thread.run_sync(read_views, read, natives) if large else read_views(read, natives)
-    past = await recollect(session, views)
 
-    def take() -> tuple[Described, Sequence[int]]:
+    def read() -> tuple[list[MessageView], set[str]]:
+        views = read_views(session.dialect.view, natives)
+        return views, named_by(views)
+
+    views, named = await anyio.to_thread.run_sync(read) if large else read()
+    past = await recollect(session, named)
+
+    def take() -> tuple[Described, Admitted]:
         refuse(session.dialect, past, views)
         repeats = find_repeats(past, views)
-        return describe_all(session, natives, views, metas, repeats, weigher, defer=defer), [*repeats]
+        described = describe_all(session, natives, views, metas, repeats, weigher, defer=defer)
+        return described, _admitted(session, described, metas, client_id, repeats)
 
-    described, repeated = await session.environment.counting.run(take) if large else take()
+    described, admitted = await session.environment.counting.run(take) if large else take()
     if largest > BLOB_BYTES:
         await anyio.to_thread.run_sync(_store_blobs, session, described)
+    return admitted
+
+
+def _admitted(
+    session: Session, described: Described, metas: Sequence[Meta], client_id: str, repeats: Iterable[int]
+) -> Admitted:
     return Admitted(
         written=tuple(_events(described, session.dialect.usage, metas, client_id)),
         message_ids=described.ids,
@@ -126,7 +138,7 @@ async def admit(
             for e, size in zip(described.elisions, described.sizes, strict=True)
         ),
         warnings=tuple(
-            f"messages.{index} repeats results that are already there; dropped" for index in repeated
+            f"messages.{index} repeats results that are already there; dropped" for index in repeats
         ),
         load=Load(
             view=sum([max(0, f.tokens) for f in described.facts]) - sum(e.saved for e in described.elisions),

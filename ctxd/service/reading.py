@@ -22,7 +22,8 @@ _NOT_UNDERSTOOD = events.HandoffRecorded(
 """What a handoff that cannot be read is taken for: it is no valid one, but there was one (E §4.2)."""
 
 CHUNK = 512
-"""Records decoded at once; other threads get their turn in between."""
+CHUNK_BYTES = 1024 * 1024
+"""Most records, and about the most bytes, decoded at once; other threads get their turn in between."""
 
 
 def read_events(records: Sequence[Record], unreadable: list[int]) -> Iterator[list[tuple[Record, AnyEvent]]]:
@@ -31,8 +32,7 @@ def read_events(records: Sequence[Record], unreadable: list[int]) -> Iterator[li
     Records of types that this version does not know are left out. The seq of one whose event cannot be
     decoded is added to `unreadable`.
     """
-    for start in range(0, len(records), CHUNK):
-        chunk = [record for record in records[start : start + CHUNK] if record.type in events.TYPES]
+    for chunk in _chunks(records):
         try:
             found = events.decode_all([record.facts for record in chunk])
         except msgspec.MsgspecError:
@@ -41,6 +41,22 @@ def read_events(records: Sequence[Record], unreadable: list[int]) -> Iterator[li
             yield list(zip(chunk, found))
         else:
             yield list(_read_each(chunk, unreadable))
+
+
+def _chunks(records: Sequence[Record]) -> Iterator[list[Record]]:
+    """The records whose type is known, in runs."""
+    chunk: list[Record] = []
+    size = 0
+    for record in records:
+        if record.type not in events.TYPES:
+            continue
+        chunk.append(record)
+        size += len(record.facts)
+        if len(chunk) == CHUNK or size > CHUNK_BYTES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
 
 
 def _read_each(records: Sequence[Record], unreadable: list[int]) -> Iterator[tuple[Record, AnyEvent]]:

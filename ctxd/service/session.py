@@ -32,7 +32,7 @@ from ctxd.model.events import (
 )
 from ctxd.model.messages import MessageFacts, Native
 from ctxd.model.records import Draft, Record
-from ctxd.service.bodies import Bodies
+from ctxd.service.bodies import IN_THREAD_BYTES, Bodies
 from ctxd.service.environment import Environment
 from ctxd.service.files import Files
 from ctxd.service.reading import read_events
@@ -111,7 +111,10 @@ class Session:
 
         Raises SessionLocked, ReadOnly, StorageFull, StorageFailed, Damaged; then nothing was applied.
         """
-        drafts = [self._draft(item) for item in written]
+        if sum([len(body) for item in written for body in item.bodies]) > IN_THREAD_BYTES:
+            drafts = await anyio.to_thread.run_sync(self._drafts, written)
+        else:
+            drafts = self._drafts(written)
         was_durable = self.log.durable
         try:
             records = await self.log.append(drafts)
@@ -265,6 +268,9 @@ class Session:
             start -= 1
         tail = view[max(0, start - 1) :]
         return Load(view=sum(e.tokens for e in tail), media=sum(e.media for e in tail))
+
+    def _drafts(self, written: Sequence[Written]) -> list[Draft]:
+        return [self._draft(item) for item in written]
 
     def _draft(self, item: Written) -> Draft:
         event = item.event
