@@ -412,4 +412,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "provider.key": Behaviour(
         "A key comes from the environment and is stored and logged nowhere.", "issue 3, build"
     ),
+    "compaction.five-times": Behaviour(
+        "Five compactions of a real session break nothing and lose nothing.", "issue 3, shows 1"
+    ),
 }

@@ -9,6 +9,8 @@ from ctxd.service.replacing import Drafted
 from ctxd.service.session import Session
 from ctxd.service.summaries import Summarised
 
+_NOBODYS_FAULT = ("noSampler", "nothingToSummarise")
+
 
 def ended(
     job: Job, snapshot: Snapshot, outcome: Outcome, summary: Summarised, failure: str = ""
@@ -61,8 +63,8 @@ def planned(session: Session, job: Job, snapshot: Snapshot, made: Drafted, summa
 def _why_plain(job: Job, summary: Summarised) -> str:
     """Why a summary that was wanted is not in use; else what became of the hook; "" for nothing to tell.
 
-    That nobody is there to ask is told only to those who asked for a model.
+    That there is nobody to ask, or nothing to ask about, is told only to those who asked for a model.
     """
-    if summary.failure and (summary.failure != "noSampler" or job.strategy == "model"):
+    if summary.failure and (summary.failure not in _NOBODYS_FAULT or job.strategy == "model"):
         return summary.failure
     return job.hook_failure
