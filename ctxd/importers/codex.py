@@ -149,7 +149,7 @@ class _Rollout:
             self._remember(native)
             yield from self._weaver.take_user(line, native)
         else:
-            if self._outputs and not self._has_usage:
+            if self._outputs and not (self._items and self._has_usage):
                 yield from self.end_request()
             self._line = self._line if self._items else line
             self._items.append(_native(item))

@@ -18,7 +18,7 @@ from ctxd.importers.json_lines import Meter
 from ctxd.importers.steps import Message, NoteTaker, Source, Step, read_count
 from ctxd.importers.weaving import OPENING, Weaver
 
-_SAID = frozenset({"user", "gemini"})
+_SAID = ("user", "gemini")
 _USAGE = (
     ("promptTokenCount", "input"),
     ("candidatesTokenCount", "output"),
@@ -98,6 +98,7 @@ def _stream_steps(entries: Iterable[Entry], notes: NoteTaker) -> Iterator[Step]:
                 notes.note("notice", line)
             case _:
                 notes.note("unreadableMessage", line)
+    yield from weaver.close()
 
 
 def _take_response(weaver: Weaver, line: int, message: Message, notes: NoteTaker) -> Iterator[Step]:

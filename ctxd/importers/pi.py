@@ -94,9 +94,10 @@ def stream_steps(
     kept: list[tuple[int, Message]] = []
     for line, record in records:
         kind = record.get("type")
+        if not isinstance(kind, str):
+            notes.note("unknownRecord", line)
+            continue
         if kind not in _ENTRIES:
-            if not isinstance(kind, str):
-                notes.note("unknownRecord", line)
             continue
         if not tree.stands(line):
             notes.note("rewound", line)
