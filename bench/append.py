@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from itertools import count
-from typing import Any
 
 import msgspec
 
 from bench.harness import Ratio, Workbench, beside
 from bench.project import echo
-from bench.sessions import messages, prose
+from bench.sessions import prose, recorded
 from tools.peer import Peer
 
 MEGABYTES = 10
@@ -47,7 +46,7 @@ def _small(scratch: Workbench, peer: Peer) -> Ratio:
 
 
 def _huge(scratch: Workbench, peer: Peer) -> Ratio:
-    body = msgspec.json.encode(_messages_of(MEGABYTES * 1_000_000))
+    body = msgspec.json.encode(recorded(MEGABYTES * 1_000_000))
     numbers = count(1)
 
     def frame(number: int) -> bytes:
@@ -70,9 +69,3 @@ def _huge(scratch: Workbench, peer: Peer) -> Ratio:
 
     measured, baseline = beside(append, lambda: msgspec.json.decode(body), rounds=5)
     return Ratio(f"append of {MEGABYTES} MB in one call", measured, baseline, 4, "msgspec decode of it")
-
-
-def _messages_of(size: int) -> list[dict[str, Any]]:
-    sample = messages(200, result_words=150)
-    each = len(msgspec.json.encode(sample)) / len(sample)
-    return messages(int(size / each), result_words=150)
