@@ -83,7 +83,7 @@ def describe_all(
             calls[call.call_id] = call
         if spills and described.results:
             assert weigher is not None, "whatever spills is counted at once"
-            spilled += _spill(session, described, view, calls, weigher)
+            spilled += _spill(session, described, view, calls, facts[:-1], weigher)
     return Described(
         ids=tuple(ids),
         positions=tuple(fresh),
@@ -121,6 +121,7 @@ def _spill(
     facts: MessageFacts,
     view: MessageView,
     calls: Mapping[str, CallFacts],
+    before: Sequence[MessageFacts],
     weigher: Weigher,
 ) -> list[tuple[Elision, int]]:
     """The elisions of results that are too large to be shown whole, each with the result's bytes."""
@@ -138,6 +139,7 @@ def _spill(
             blocks[result.call_id].text,
             head_bytes=options.head_bytes,
             tail_bytes=options.tail_bytes,
+            occurrence=_earlier(session, result.call_id, before),
         )
         elision = Elision(
             message_id=facts.id,
@@ -145,10 +147,17 @@ def _spill(
             reason="spilled",
             placeholder=text,
             saved=result.tokens - weigher.count(text),
-            saved_bytes=result.bytes - len(text.encode("utf-8", "replace")),
+            saved_bytes=result.bytes + result.media_bytes - len(text.encode("utf-8", "replace")),
+            saved_media=result.media_tokens,
         )
         found.append((elision, result.bytes))
     return found
+
+
+def _earlier(session: Session, call_id: str, before: Sequence[MessageFacts]) -> int:
+    """How many outputs of a call id there are already, in the session and in the same append."""
+    given = len(session.state.results.get(call_id, ()))
+    return given + sum(1 for facts in before for result in facts.results if result.call_id == call_id)
 
 
 def _with_meta(facts: MessageFacts, meta: Meta) -> MessageFacts:
