@@ -143,6 +143,7 @@ class _Outline:
         self._at = 0
         self._depth = 0
         self._seen = False
+        self._ended = False
         self._key: str | None = None
         self._value_start = -1
         self._list_depth = 0
@@ -210,7 +211,7 @@ class _Outline:
 
     def _open(self, token: bytes, start: int) -> None:
         if self._depth == 0:
-            if self._at + start and self.members | self.lists:
+            if self._ended:
                 raise ValueError("more than one value")
             self.kind = "object" if token == b"{" else "list"
             if self.kind == "list":
@@ -230,6 +231,7 @@ class _Outline:
         elif self._depth == 1:
             self._end_member(start)
         self._depth -= 1
+        self._ended = self._depth == 0
 
     def _end_element(self, end: int) -> None:
         if end > self._element_start:
