@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+import anyio
 import msgspec
 
 from ctxd.compaction import fallback, gate
@@ -192,7 +193,7 @@ async def _run(session: Session, job: Job, snapshot: Snapshot) -> Compaction:
     plain = await _draft(session, job, snapshot, None)
     if not wants_model(session, job):
         return await _finish(session, job, snapshot, plain, Summarised())
-    items, units = gone(session, snapshot.entries, snapshot.natives, plain)
+    items, units = await anyio.to_thread.run_sync(gone, session, snapshot.entries, snapshot.natives, plain)
     if not units:
         return await _finish(session, job, snapshot, plain, Summarised(failure="nothingToSummarise"))
     if job.delivery == "inline":

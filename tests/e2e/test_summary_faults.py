@@ -137,6 +137,15 @@ def test_a_host_is_asked_over_the_wire_and_its_text_used(remote: Remote) -> None
     assert remote.phases() == ["start", "changed", "complete"]
 
 
+def test_a_compaction_with_a_token_tells_that_it_began_and_ended(remote: Remote) -> None:
+    asked = remote.ask(workDoneToken="t1")
+    begun = remote.peer.notification("$/progress")
+    assert (begun["token"], begun["value"]["kind"], begun["value"]["cancellable"]) == ("t1", "begin", True)
+    remote.reply(remote.question(), text(SUMMARY))
+    remote.peer.wait(asked)
+    assert remote.peer.notification("$/progress") == {"token": "t1", "value": {"kind": "end"}}
+
+
 BAD: dict[str, tuple[Any, str]] = {
     "nothing": (text(""), "emptyExhausted"),
     "a tool call": (

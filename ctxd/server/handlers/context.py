@@ -115,6 +115,7 @@ async def compact(
         dry_run=params.dry_run,
         delivery=params.delivery,
     )
+    call.progress("compacting")
     return shapes.compaction(session, await compactor.compact(session, job))
 
 
