@@ -8,6 +8,7 @@ import pytest
 
 from ctxd.dialects.base import BadShape
 from ctxd.dialects.mending import OPENING, STUB
+from ctxd.dialects.openai_responses import PIXEL as SCREEN
 from ctxd.dialects.registry import get
 from tests.dialects.notation import read, write
 
@@ -53,17 +54,49 @@ CHAT = [
     ("system messages stay where they are", "S U S S A S", "S U S S A S"),
 ]
 
+RESPONSES = [
+    ("a stub stands behind all of its response", "U A(1) A(2) U", "U A(1) A(2) R(1?) R(2?) U"),
+    ("siblings of a lost result stay", "U A(1) A(2) R(2) A", "U A(1) A(2) R(1?) R(2) A"),
+    ("a call of a later response is not answered by it", "U A(1) R(1) A(2) U", "U A(1) R(1) A(2) R(2?) U"),
+    ("an orphan goes", "U R(9) A", "U A"),
+    ("of two results the first stays", "U A(1) R(1) R(1!) A", "U A(1) R(1) A"),
+    ("a late result moves to its call", "U A(1) A(2) R(2) A R(1)", "U A(1) A(2) R(2) R(1) A"),
+    ("what a person said meanwhile comes after", "U A(1) U(x) R(1) A", "U A(1) R(1) U(x) A"),
+    ("reasoning that led nowhere goes", "U A(think) U A(think)", "U U"),
+    ("reasoning goes with what it led to", "U A(1) R(1) A(think) A(1) U", "U A(1) R(1) U"),
+    ("reasoning stays with what else it led to", "U A(think) A(b) A(1) R(1)", "U A(think) A(1) R(1)"),
+    ("blank parts go", "S(b) U(b,t) A(b) U", "U U"),
+    ("a list may begin with the assistant", "A(think,1) R(1)", "A(think) A(1) R(1)"),
+]
+
+GEMINI = [
+    ("neighbours become one content", "U U(x) A A(1) U(1) U(y)", "U(t,x) A(t,1) U(1,y)"),
+    ("responses of a batch stand in one content", "U A(1,2) U(2) U(1) A", "U A(1,2) U(2,1) A"),
+    ("a stub stands in front of the user turn", "U A(1) U", "U A(1) U(1?,t)"),
+    ("siblings of a lost result stay", "U A(1,2,3) U(1,3) A", "U A(1,2,3) U(2?,1,3) A"),
+    ("an orphan goes and its neighbours stay", "U A(1) U(1,9,x) A", "U A(1) U(1,x) A"),
+    ("what a person said meanwhile comes after", "U A(1) U(x) U(1) A", "U A(1) U(1,x) A"),
+    ("a late result moves to its call", "U A(1) U A U(1)", "U A(1) U(1,t) A"),
+    ("signatures stay with their parts", "U A(sig,1,2) A(b,sig,t) U(2)", "U A(sig,1,2,sig,t) U(1?,2)"),
+    ("a list that begins with the model gets a user before it", "A(1) U(1)", f"U({OPENING}) A(1) U(1)"),
+    ("thinking a user can't have goes", "U(think,t) A", "U A"),
+    ("an id may be used again in a later turn", "U A(1) U(1) A(1) U(1!)", "U A(1) U(1) A(1) U(1!)"),
+]
+
+CASES = {"anthropic": ANTHROPIC, "openai-chat": CHAT, "openai-responses": RESPONSES, "gemini": GEMINI}
+
 
 @pytest.mark.parametrize(
     ("name", "before", "after"),
-    [("anthropic", b, a) for _, b, a in ANTHROPIC] + [("openai-chat", b, a) for _, b, a in CHAT],
-    ids=[case[0] for case in (*ANTHROPIC, *CHAT)],
+    [(name, before, after) for name, cases in CASES.items() for _, before, after in cases],
+    ids=[case[0] for cases in CASES.values() for case in cases],
 )
 def test_mended(name: str, before: str, after: str) -> None:
     dialect = get(name)
-    mended, edits = dialect.mend(read(before, name), pending=False)
+    messages = read(before, name)
+    mended, edits = dialect.mend(messages, pending=False)
     assert write(mended, dialect) == after
-    assert bool(edits) == (before != after)
+    assert bool(edits) == (write(messages, dialect) != after)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +108,10 @@ def test_mended(name: str, before: str, after: str) -> None:
         ("anthropic", "U A(1) U A(2)", "U A(1) U(1?,t) A(2)", "U A(1) U(1?,t) A(2) U(2?)"),
         ("openai-chat", "U A(1,2) R(2)", "U A(1,2) R(2)", "U A(1,2) R(1?) R(2)"),
         ("openai-chat", "U A(1) U", "U A(1) R(1?) U", "U A(1) R(1?) U"),
+        ("openai-responses", "U A(1) A(2)", "U A(1) A(2)", "U A(1) A(2) R(1?) R(2?)"),
+        ("openai-responses", "U A(1) A(2) R(2)", "U A(1) A(2) R(2)", "U A(1) A(2) R(1?) R(2)"),
+        ("gemini", "U A(1,2) U(2)", "U A(1,2) U(2)", "U A(1,2) U(1?,2)"),
+        ("gemini", "U A(1,2) U(2,x)", "U A(1,2) U(1?,2,x)", "U A(1,2) U(1?,2,x)"),
     ],
 )
 def test_only_the_newest_calls_may_stay_pending(name: str, text: str, pending: str, settled: str) -> None:
@@ -161,6 +198,88 @@ def test_a_legacy_function_call_is_answered_by_a_function_message() -> None:
     messages: list[Any] = [called, {"role": "user", "content": "well?"}]
     mended, _ = get("openai-chat").mend(messages, pending=False)
     assert mended[1] == {"role": "function", "name": "now", "content": STUB}
+
+
+STUBS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    (
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": STUB},
+    ),
+    (
+        {"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "ls"},
+        {"type": "custom_tool_call_output", "call_id": "c", "output": STUB},
+    ),
+    (
+        {"type": "local_shell_call", "id": "l", "call_id": "c", "action": {}, "status": "completed"},
+        {"type": "local_shell_call_output", "id": "c", "output": STUB},
+    ),
+    (
+        {"type": "apply_patch_call", "call_id": "c", "operation": {}, "status": "completed"},
+        {"type": "apply_patch_call_output", "call_id": "c", "status": "failed", "output": STUB},
+    ),
+    (
+        {"type": "shell_call", "call_id": "c", "action": {"commands": ["ls"]}},
+        {
+            "type": "shell_call_output",
+            "call_id": "c",
+            "output": [{"stdout": STUB, "stderr": "", "outcome": {"type": "exit", "exit_code": 1}}],
+        },
+    ),
+    (
+        {"type": "computer_call", "id": "i", "call_id": "c", "actions": [], "status": "completed"},
+        {
+            "type": "computer_call_output",
+            "call_id": "c",
+            "output": {"type": "computer_screenshot", "image_url": SCREEN},
+        },
+    ),
+    (
+        {"type": "mcp_approval_request", "id": "c", "name": "f", "arguments": "{}", "server_label": "s"},
+        {"type": "mcp_approval_response", "approval_request_id": "c", "approve": False, "reason": STUB},
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "stub"), STUBS, ids=lambda item: item["type"])
+def test_a_stub_is_of_the_type_that_answers_the_call(call: dict[str, Any], stub: dict[str, Any]) -> None:
+    mended, _ = get("openai-responses").mend([call], pending=False)
+    assert mended == [call, stub]
+
+
+def test_calls_without_ids_get_their_responses_by_name_and_order() -> None:
+    def call(name: str) -> dict[str, Any]:
+        return {"functionCall": {"name": name, "args": {}}}
+
+    def response(name: str, text: str) -> dict[str, Any]:
+        return {"functionResponse": {"name": name, "response": {"output": text}}}
+
+    def stub(name: str) -> dict[str, Any]:
+        return {"functionResponse": {"name": name, "response": {"error": STUB}}}
+
+    def sent(*contents: tuple[str, list[Any]]) -> Any:
+        natives = [{"role": role, "parts": parts} for role, parts in contents]
+        mended, _ = get("gemini").mend([{"role": "user", "parts": [{"text": "go"}]}, *natives], pending=False)
+        return mended[2]["parts"]
+
+    batch = ("model", [call("f"), call("g"), call("f")])
+    assert sent(batch, ("user", [response("f", "1")])) == [stub("g"), response("f", "1"), stub("f")]
+    assert sent(batch, ("user", [response("f", "1")]), ("user", [response("f", "2")])) == [
+        stub("g"),
+        response("f", "1"),
+        response("f", "2"),
+    ]
+    said = [response("f", "1"), {"text": "wait"}, response("g", "2"), response("f", "3")]
+    assert sent(batch, ("user", said)) == [
+        response("g", "2"),
+        response("f", "1"),
+        response("f", "3"),
+        {"text": "wait"},
+    ]
+    apart = [("model", [call("f")]), ("model", [call("f")])]
+    assert sent(*apart, ("user", [response("f", "1"), response("f", "2")])) == [
+        response("f", "1"),
+        response("f", "2"),
+    ]
 
 
 def test_an_unreadable_message_is_named_by_its_place_in_the_list() -> None:

@@ -12,7 +12,8 @@ from ctxd.model.messages import Usage
 from tests.dialects.notation import PIXEL, Messages, read, write
 from tests.support.behaviour import behaviour
 
-BOTH = pytest.mark.parametrize("name", NAMES)
+ALL = pytest.mark.parametrize("name", NAMES)
+ROWS = ("openai-chat", "openai-responses")
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
 
 
@@ -37,82 +38,118 @@ def mended(text: str, name: str, *, pending: bool = False) -> str:
 @behaviour("dialects.a1")
 def test_a1_what_was_put_between_a_call_and_its_result_is_moved_behind_it() -> None:
     assert mended("U A(1) U(summary) U(1) A", "anthropic") == "U A(1) U(1) U(summary) A"
-    assert mended("U A(1) U(summary) R(1) A", "openai-chat") == "U A(1) R(1) U(summary) A"
-    assert cut_points("U A(1) U(summary) U(1) A", "anthropic") == {0, 1, 4, 5}
+    assert mended("U A(1) U(summary) U(1) A", "gemini") == "U A(1) U(1,summary) A"
+    for name in ROWS:
+        assert mended("U A(1) U(summary) R(1) A", name) == "U A(1) R(1) U(summary) A"
+        assert cut_points("U A(1) U(summary) R(1) A", name) == {0, 1, 4, 5}
+    for name in ("anthropic", "gemini"):
+        assert cut_points("U A(1) U(summary) U(1) A", name) == {0, 1, 4, 5}
 
 
 @behaviour("dialects.a2")
-def test_a2_an_orphan_result_is_found_in_the_whole_list_however_often_it_was_cut() -> None:
-    assert broken("U(summary) U(1) A(2) U(2)", "anthropic") == [("orphanResult", 1, "refuse")]
-    assert mended("U(summary) U(1) A(2) U(2)", "anthropic") == "U(summary) A(2) U(2)"
-    assert mended("U(summary) R(1) A(2) R(2)", "openai-chat") == "U(summary) A(2) R(2)"
+@ALL
+def test_a2_an_orphan_result_is_found_in_the_whole_list_however_often_it_was_cut(name: str) -> None:
+    text = "U(summary) R(1) A(2) R(2)" if name in ROWS else "U(summary) U(1) A(2) U(2)"
+    assert ("orphanResult", 1, "refuse") in broken(text, name)
+    assert mended(text, name) == text.replace(" R(1)", "").replace(" U(1)", "")
 
 
 @behaviour("dialects.a3")
-def test_a3_among_hundreds_of_messages_no_cut_parts_a_call_from_its_results() -> None:
-    text = "U " + " ".join(f"A({n},{n + 1}) U({n + 1},{n})" for n in range(0, 600, 2))
-    assert cut_points(text, "anthropic") == {0, *range(1, 602, 2)}
+@ALL
+def test_a3_among_hundreds_of_messages_no_cut_parts_a_call_from_its_results(name: str) -> None:
+    turns = [(n, n + 1) for n in range(0, 600, 2)]
+    if name in ROWS:
+        text = "U " + " ".join(f"A({a},{b}) R({b}) R({a})" for a, b in turns)
+        length = 4 if name == "openai-responses" else 3
+    else:
+        text = "U " + " ".join(f"A({a},{b}) U({b},{a})" for a, b in turns)
+        length = 2
+    assert cut_points(text, name) == {0, *range(1, 300 * length + 2, length)}
 
 
 @behaviour("dialects.a4")
-@BOTH
+@ALL
 def test_a4_a_verdict_says_which_rule_and_which_message(name: str) -> None:
-    text = "U U(9)" if name == "anthropic" else "U R(9)"
-    assert broken(text, name) == [("orphanResult", 1, "refuse")]
+    text = "U A R(9)" if name in ROWS else "U A U(9)"
+    assert broken(text, name) == [("orphanResult", 2, "refuse")]
 
 
 @behaviour("dialects.a5")
 def test_a5_a_batch_that_waits_for_results_is_cut_at_its_start_or_not_at_all() -> None:
     assert cut_points("U A U A(1,2) U(1)", "anthropic") == {0, 1, 2, 3, 5}
+    assert cut_points("U A U A(1,2) U(1)", "gemini") == {0, 1, 2, 3, 5}
     assert cut_points("U A U A(1,2) R(1)", "openai-chat") == {0, 1, 2, 3, 5}
+    assert cut_points("U A U A(think,1,2) R(1)", "openai-responses") == {0, 1, 2, 3, 7}
 
 
 @behaviour("dialects.a7")
-def test_a7_thirteen_parallel_calls_keep_thirteen_results() -> None:
+@ALL
+def test_a7_thirteen_parallel_calls_keep_thirteen_results(name: str) -> None:
     ids = ",".join(str(n) for n in range(13))
     rows = " ".join(f"R({n})" for n in range(12, -1, -1))
-    assert mended(f"U A({ids}) {rows} A", "openai-chat") == f"U A({ids}) {rows} A"
-    assert mended(f"U A({ids}) U({ids}) A", "anthropic") == f"U A({ids}) U({ids}) A"
-    assert cut_points(f"U A({ids}) {rows} A", "openai-chat") == {0, 1, 15, 16}
+    text = f"U A({ids}) {rows} A" if name in ROWS else f"U A({ids}) U({ids}) A"
+    messages = read(text, name)
+    assert get(name).mend(messages, pending=False) == (messages, [])
+    assert cut_points(text, name) == {0, 1, len(messages) - 1, len(messages)}
 
 
 @behaviour("dialects.a8")
-def test_a8_a_parallel_batch_goes_whole_or_stays_whole() -> None:
-    assert cut_points("U A(1,2,3) R(1) R(2) R(3)", "openai-chat") == {0, 1, 5}
-    assert cut_points("U A(1,2,3) U(1) U(2) U(3)", "anthropic") == {0, 1, 5}
+@ALL
+def test_a8_a_parallel_batch_goes_whole_or_stays_whole(name: str) -> None:
+    text = "U A(1,2,3) R(1) R(2) R(3)" if name in ROWS else "U A(1,2,3) U(1) U(2) U(3)"
+    assert cut_points(text, name) == {0, 1, len(read(text, name))}
 
 
 @behaviour("dialects.a9")
-@BOTH
+@ALL
 def test_a9_pending_calls_are_no_orphans(name: str) -> None:
+    messages = read("U A(1,2)", name)
     assert broken("U A(1,2)", name) == []
-    assert mended("U A(1,2)", name, pending=True) == "U A(1,2)"
+    assert get(name).mend(messages, pending=True) == (messages, [])
 
 
 @behaviour("dialects.a10")
 def test_a10_one_stale_call_is_stubbed_and_stops_nothing() -> None:
     assert broken("U A(1) U A(2) U(2)", "anthropic") == [("unansweredCall", 1, "synthesize")]
-    assert mended("U A(1) U A(2) U(2)", "anthropic") == "U A(1) U(1?,t) A(2) U(2)"
-    assert cut_points("U A(1) U A(2) U(2)", "anthropic") == {0, 1, 2, 3, 5}
+    for name in ("anthropic", "gemini"):
+        assert mended("U A(1) U A(2) U(2)", name) == "U A(1) U(1?,t) A(2) U(2)"
+        assert cut_points("U A(1) U A(2) U(2)", name) == {0, 1, 2, 3, 5}
+    for name in ROWS:
+        assert broken("U A(1) U A(2) R(2)", name) == [("unansweredCall", 1, "synthesize")]
+        assert mended("U A(1) U A(2) R(2)", name) == "U A(1) R(1?) U A(2) R(2)"
+        assert cut_points("U A(1) U A(2) R(2)", name) == {0, 1, 2, 3, 5}
 
 
 @behaviour("dialects.a11")
-@BOTH
+@ALL
 def test_a11_pending_calls_are_read_from_the_list_each_time(name: str) -> None:
-    late = "U(1)" if name == "anthropic" else "R(1)"
+    late = "R(1)" if name in ROWS else "U(1)"
     assert "1?" in mended("U A(1)", name)
     assert mended(f"U A(1) {late}", name) == f"U A(1) {late}"
 
 
 @behaviour("dialects.a12")
-def test_a12_the_newest_tool_loop_is_handed_back_as_it_came() -> None:
-    messages = read("U A(think,1) U(1) A(think,2) U(2)", "anthropic")
-    assert all(
-        a is b for a, b in zip(get("anthropic").mend(messages, pending=False)[0], messages, strict=True)
-    )
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("anthropic", "U A(think,1) U(1) A(think,2) U(2)"),
+        ("openai-responses", "U A(think,1) R(1) A(think,2) R(2)"),
+        ("gemini", "U A(think,sig,1,2) U(2,1) A(sig,3) U(3)"),
+    ],
+)
+def test_a12_the_newest_tool_loop_is_handed_back_as_it_came(name: str, text: str) -> None:
+    messages = read(text, name)
+    assert all(a is b for a, b in zip(get(name).mend(messages, pending=False)[0], messages, strict=True))
+
+
+def test_a12_a_loop_is_cut_only_where_its_rest_keeps_its_thinking() -> None:
     # Its first message thought for all of it: cutting behind that would leave calls without thinking.
     assert cut_points("U A(think,1) U(1) A(2) U(2)", "anthropic") == {0, 1, 5}
     assert cut_points("U A(think,1) U(1) A(think,2) U(2)", "anthropic") == {0, 1, 3, 5}
+    assert cut_points("U A(think,1) R(1) A(2) R(2)", "openai-responses") == {0, 1, 6}
+    assert cut_points("U A(think,1) R(1) A(think,2) R(2)", "openai-responses") == {0, 1, 4, 7}
+    # Every step of Gemini's carries a signature of its own.
+    assert cut_points("U A(sig,1) U(1) A(sig,2) U(2)", "gemini") == {0, 1, 3, 5}
 
 
 @behaviour("dialects.a13")
@@ -125,6 +162,15 @@ def test_a13_mending_a_signed_message_leaves_its_thinking_the_same_object() -> N
     assert all(a is b for a, b in zip(left, signed, strict=True))
 
 
+def test_a13_mending_a_content_leaves_its_signed_parts_the_same_objects() -> None:
+    messages = read("U A(sig,1,b,1,sig,t) U(1) A(b,sig,2) U(2)", "gemini")
+    signed = [part for m in messages for part in m["parts"] if "thoughtSignature" in part]
+    sent = get("gemini").mend(messages, pending=False)[0]
+    left = [part for m in sent for part in m["parts"] if "thoughtSignature" in part]
+    assert write(sent, get("gemini")) == "U A(sig,1,sig,t) U(1) A(sig,2) U(2)"
+    assert all(a is b for a, b in zip(left, signed, strict=True))
+
+
 @behaviour("dialects.a16")
 def test_a16_reasoning_that_must_be_passed_back_survives_every_edit() -> None:
     dialect = get("openai-chat")
@@ -132,6 +178,13 @@ def test_a16_reasoning_that_must_be_passed_back_survives_every_edit() -> None:
     sent = dialect.mend([message], pending=False)[0][0]
     for edited in (sent, dialect.with_text(message, "x"), dialect.without_media(message, "x")):
         assert (edited["reasoning_content"], edited["reasoning_text"]) == ("hm", "so")
+
+
+def test_a16_reasoning_items_stay_with_the_call_they_led_to() -> None:
+    messages = read("U A(think,1) U A(think,b) U", "openai-responses")
+    sent = get("openai-responses").mend(messages, pending=False)[0]
+    assert write(sent, get("openai-responses")) == "U A(think) A(1) R(1?) U U"
+    assert sent[1] is messages[1]
 
 
 @behaviour("dialects.a17")
@@ -147,18 +200,42 @@ def test_a17_unknown_members_of_calls_and_blocks_survive_every_edit() -> None:
         assert edited["tool_calls"][0] is call
 
 
+@pytest.mark.parametrize("key", ["thoughtSignature", "thought_signature", "from_tomorrow"])
+def test_a17_members_of_parallel_calls_of_gemini_come_back_as_they_were(key: str) -> None:
+    (content,) = read("A(1,2)", "gemini")
+    first = {**content["parts"][0], key: "c2lnbmVk", "nothing": None}
+    message = {**content, "parts": [{"text": " "}, first, content["parts"][1]]}
+    dialect = get("gemini")
+    for edited in (
+        dialect.mend([*read("U", "gemini"), message], pending=True)[0][1],
+        dialect.with_text(message, ""),
+    ):
+        assert edited["parts"] == [first, content["parts"][1]]
+        assert edited["parts"][0] is first
+
+
 @behaviour("dialects.a18")
-@BOTH
+@ALL
 @pytest.mark.parametrize(
     "content", ["", " \n", [], [{"type": "text", "text": ""}], [{"type": "text", "text": "\t"}]]
 )
 def test_a18_no_empty_block_is_ever_sent(name: str, content: Any) -> None:
-    messages: Messages = [*read("U", name), {"role": "assistant", "content": content}, *read("U", name)]
-    assert write(get(name).mend(messages, pending=False)[0], get(name)) == "U U"
+    if name == "gemini":
+        parts = content if isinstance(content, list) else [{"text": content}]
+        empty: dict[str, Any] = {"role": "model", "parts": parts}
+        for part in parts:
+            part.pop("type", None)
+    else:
+        empty = {"role": "assistant", "content": content}
+    messages: Messages = [*read("U", name), empty, *read("U(x)", name)]
+    assert write(get(name).mend(messages, pending=False)[0], get(name)).replace(",", ") U(") in (
+        "U U(x)",
+        "U(t) U(x)",
+    )
 
 
 @behaviour("dialects.a20")
-@BOTH
+@ALL
 def test_a20_messages_that_look_alike_are_not_taken_for_one_another(name: str) -> None:
     messages = read("U(go) A(ok) U(go) A(ok) U(go)", name)
     sent = get(name).mend(messages, pending=False)[0]
@@ -171,6 +248,10 @@ def test_d43_cached_tokens_are_part_of_the_prompt_once() -> None:
     assert get("anthropic").usage(cached) == Usage(42454, cache_write=42444)
     inside = {"prompt_tokens": 93537, "prompt_tokens_details": {"cached_tokens": 93440}}
     assert get("openai-chat").usage(inside) == Usage(93537, cache_read=93440)
+    items = {"input_tokens": 93537, "input_tokens_details": {"cached_tokens": 93440}}
+    assert get("openai-responses").usage(items) == Usage(93537, cache_read=93440)
+    gemini = {"promptTokenCount": 5423, "cachedContentTokenCount": 1381}
+    assert get("gemini").usage(gemini) == Usage(5423, cache_read=1381)
 
 
 @behaviour("usage.structured")
@@ -181,6 +262,10 @@ def test_d49_structured_results_have_a_text_that_counts() -> None:
     assert read_back.text == (
         '[{"type":"search_result","title":"found","content":[{"type":"text","text":"much"}]}]'
     )
+    item = {"type": "function_call_output", "call_id": "c", "output": [{"type": "rows", "rows": [1]}]}
+    assert get("openai-responses").view(item).results[0].text == '[{"type":"rows","rows":[1]}]'
+    response = {"functionResponse": {"name": "f", "response": {"rows": [1]}}}
+    assert get("gemini").view({"role": "user", "parts": [response]}).results[0].text == '{"rows":[1]}'
 
 
 def test_d50_an_image_is_never_text_but_its_bytes_are_known() -> None:
@@ -199,3 +284,15 @@ def test_d50_an_image_is_never_text_but_its_bytes_are_known() -> None:
         {"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}
     )
     assert chat.blocks == (Media("image", len(url), 1, 1),)
+    shot = {
+        "type": "function_call_output",
+        "call_id": "c",
+        "output": [{"type": "input_image", "image_url": url}],
+    }
+    assert get("openai-responses").view(shot).blocks == (
+        ToolResult("c", "", media=(Media("image", len(url), 1, 1),)),
+    )
+    inline = {"inlineData": {"mimeType": "image/png", "data": PIXEL}}
+    seen_too = {"functionResponse": {"name": "f", "response": {"output": "look"}, "parts": [inline]}}
+    gemini = get("gemini").view({"role": "user", "parts": [seen_too, inline]})
+    assert gemini.blocks == (ToolResult("call:f", "look", media=(seen,)), seen)

@@ -11,6 +11,9 @@ CASES: list[tuple[str, str, Broken]] = [
     ("anthropic", "U A(1) S(img)", [(2, "refuse")]),
     ("anthropic", "U S(think)", [(1, "refuse")]),
     ("anthropic", "U(think) A", [(0, "refuse")]),
+    ("gemini", "|U(t,img)| A(think,t,sig,1)| U(1)|", []),
+    ("gemini", "U(think) A", [(0, "refuse")]),
+    ("gemini", "U A(1) U(1,musing)", [(2, "refuse")]),
 ]
 
 

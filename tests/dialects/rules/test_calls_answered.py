@@ -29,6 +29,14 @@ CASES: list[tuple[str, str, Broken]] = [
     ("openai-chat", "|U| A(1,2) R(1)| U| A|", [(1, "synthesize")]),
     ("openai-chat", "|U| A(1) U R(1)|", []),
     ("openai-chat", "|U| A(1) R(1)| A(1) R(1)|", []),
+    ("openai-responses", "|U| A(think)| A(1) R(1) |A|", []),
+    ("openai-responses", "|U| A(think)| A(1) A(2) R(2) R(1)| A|", []),
+    ("openai-responses", "|U| A(1) A(2) R(2)|", []),
+    ("openai-responses", "|U| A(1)| U| A(2) R(2)|", [(1, "synthesize")]),
+    ("openai-responses", "|U| A(1) A(2)  R(1)| A(3) R(3)|", [(2, "synthesize")]),
+    ("gemini", "|U| A(1,2) U(2,1) |A|", []),
+    ("gemini", "|U| A(1)| U| A(2) U(2)|", [(1, "synthesize")]),
+    ("gemini", "|U| A(1) U(1)| A(1) U(1)|", []),
 ]
 
 

@@ -12,6 +12,12 @@ CASES: list[tuple[str, str, Broken]] = [
     ("anthropic", "U A(1) U(1) A(1) U(1)", [(3, "refuse")]),
     ("openai-chat", "U A(1,1) R(1)", [(1, "refuse")]),
     ("openai-chat", "U A(1) R(1) A(1) R(1)", []),
+    ("openai-responses", "|U| A(1)| A(2)| R(1)| R(2)|", []),
+    ("openai-responses", "U A(1) A(1) R(1)", [(2, "refuse")]),
+    ("openai-responses", "U A(1) R(1) A(1) R(1)", [(3, "refuse")]),
+    ("gemini", "U A(1) U(1) A(1) U(1)", []),
+    ("gemini", "U A(1,1) U(1)", [(1, "refuse")]),
+    ("gemini", "U A(1) A(1) U(1)", [(2, "refuse")]),
 ]
 
 

@@ -15,6 +15,10 @@ CASES: list[tuple[str, str, Broken]] = [
     ("openai-chat", "U A(1) R(1)", []),
     ("openai-chat", "U() A(b,1)", [(0, "remove"), (1, "remove")]),
     ("openai-chat", "U A(think)", [(1, "remove")]),
+    ("openai-responses", "U A(think) A(1) R(1)", []),
+    ("openai-responses", "U(b) A() A(b,t)", [(0, "remove"), (1, "remove"), (2, "remove")]),
+    ("gemini", "U A(sig,t) U", []),
+    ("gemini", "U() A(b,1) U(1)", [(0, "remove"), (1, "remove")]),
 ]
 
 

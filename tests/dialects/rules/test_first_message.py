@@ -10,6 +10,7 @@ CASES: list[tuple[str, str, Broken]] = [
     ("anthropic", "|U| A|", []),
     ("anthropic", "||", []),
     ("anthropic", "|A| U|", [(0, "synthesize")]),
+    ("gemini", "|A(1)| U(1)|", [(0, "synthesize")]),
 ]
 
 

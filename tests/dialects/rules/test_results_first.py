@@ -15,6 +15,10 @@ CASES: list[tuple[str, str, Broken]] = [
     ("anthropic", "U A(1) U() U(1)", []),
     ("openai-chat", "U A(1) R(1) U", []),
     ("openai-chat", "U A(1,2) R(1) S R(2)", [(4, "merge")]),
+    ("openai-responses", "U A(1) A(2) R(1) U R(2)", [(5, "merge")]),
+    ("openai-responses", "U A(1) A(2) R(2) R(1) U", []),
+    ("gemini", "U A(1,2) U(2,1,t)", []),
+    ("gemini", "U A(1,2) U(2,t,1)", [(2, "merge")]),
 ]
 
 

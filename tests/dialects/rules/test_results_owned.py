@@ -18,6 +18,12 @@ CASES: list[tuple[str, str, Broken]] = [
     ("openai-chat", "U R(1) A", [(1, "refuse")]),
     ("openai-chat", "U A(1) U R(1)", []),
     ("openai-chat", "U A(1) A R(1)", [(3, "refuse")]),
+    ("openai-responses", "U R(1) A", [(1, "refuse")]),
+    ("openai-responses", "U A(1) U R(1)", []),
+    ("openai-responses", "U A(1) R(1) A R(1!)", []),
+    ("openai-responses", "U A(1) A(2) R(1) A R(2)", [(5, "refuse")]),
+    ("gemini", "U A(1) U(1,9)", [(2, "refuse")]),
+    ("gemini", "U A(1) U A U(1)", [(4, "refuse")]),
 ]
 
 

@@ -14,6 +14,10 @@ CASES: list[tuple[str, str, Broken]] = [
     ("openai-chat", "U A(1) R(1) R(1)", [(3, "remove")]),
     ("openai-chat", "U A(1) R(1) R(1!)", [(3, "refuse")]),
     ("openai-chat", "U A(1) R(1) A(1) R(1!)", []),
+    ("openai-responses", "U A(1) R(1) R(1)", [(3, "remove")]),
+    ("openai-responses", "U A(1) R(1) R(1!)", [(3, "refuse")]),
+    ("gemini", "U A(1) U(1,1)", [(2, "remove")]),
+    ("gemini", "U A(1) U(1,1!)", [(2, "refuse")]),
 ]
 
 

@@ -14,6 +14,7 @@ CASES: list[tuple[str, str, Broken]] = [
     ("anthropic", "|U| A(think,1)| U(1,x)| A(2)| U(2)|", []),
     ("anthropic", "|A(think,1) U(1) A(2)|", []),
     ("openai-chat", "|U| A(think,1)  R(1)  A(2)|  R(2)|", []),
+    ("openai-responses", "|U| A(think)  A(1)  R(1) |A(think)  A(2)| R(2)|", []),
 ]
 
 
