@@ -160,7 +160,7 @@ def test_what_a_person_said_keeps_its_order(name: str, data: st.DataObject) -> N
 
 
 def words(name: str, message: Any) -> list[Any]:
-    """What of a message keeps its place: all of it; where contents are joined, the parts that say something."""
+    """What of a message keeps its place: all, or where contents are joined, the parts that say something."""
     if name != "gemini":
         return [message]
     return [part for part in message.get("parts", ()) if part and "functionResponse" not in part]

@@ -4,27 +4,27 @@
 as it came and mended when a request is rendered. A thing is refused only where mending would invent
 or lose something that only the host knows.
 
-| rule             | what is broken                                           | mend       | dialects              |
-|------------------|----------------------------------------------------------|------------|-----------------------|
-| unansweredCall   | a call without a result, its turn being over             | synthesize | all                   |
-| orphanResult     | a result whose call nobody made                          | refuse     | all                   |
-| orphanResult     | a result of a call that an assistant message left behind | refuse     | all                   |
-| duplicateResult  | a second result of one call, the same as the first       | remove     | all                   |
-| duplicateResult  | a second result of one call, another than the first      | refuse     | all                   |
-| duplicateCall    | a call id used twice in one message                      | refuse     | all                   |
-| duplicateCall    | a call id used again in the same turn                    | refuse     | all but chat          |
-| duplicateCall    | a call id used again later in the request                | refuse     | anthropic, responses  |
-| resultOrder      | a result behind other content of the turn that answers   | merge      | all                   |
-| emptyContent     | blank text block, blank message, empty list              | remove     | all                   |
-| blockRole        | calls or thinking outside assistant messages, results in | refuse     | anthropic, gemini     |
-|                  | one, anything but text in a system message               |            |                       |
-| systemPlacement  | a system message not at the end of a user turn           | merge      | anthropic             |
-| systemPlacement  | the same, with no user message in that turn              | remove     | anthropic             |
-| firstMessage     | the list begins with an assistant message                | synthesize | anthropic, gemini     |
-| roleAlternation  | two messages of one role in a row                        | merge      | gemini                |
-| lastThinking     | an assistant turn that ends in thinking                  | remove     | anthropic             |
-| reasoningBound   | reasoning without the item it led to                     | remove     | responses             |
-| toolLoop         | nothing (it only says where not to cut)                  |            | all but gemini        |
+| rule            | what is broken                                         | mend       | dialects          |
+|-----------------|--------------------------------------------------------|------------|-------------------|
+| unansweredCall  | a call without a result, its turn being over           | synthesize | all               |
+| orphanResult    | a result whose call nobody made                        | refuse     | all               |
+| orphanResult    | a result that came after another assistant message     | refuse     | all               |
+| duplicateResult | a second result of one call, the same as the first     | remove     | all               |
+| duplicateResult | a second result of one call, another than the first    | refuse     | all               |
+| duplicateCall   | a call id used twice in one message                    | refuse     | all               |
+| duplicateCall   | a call id used again in the same turn                  | refuse     | all but chat      |
+| duplicateCall   | a call id used again later in the request              | refuse     | anthropic, resp.  |
+| resultOrder     | a result behind other content of the turn that answers | merge      | all               |
+| emptyContent    | blank text block, blank message, empty list            | remove     | all               |
+| blockRole       | calls or thinking outside the assistant's, results in  | refuse     | anthropic, gemini |
+|                 | one, anything but text in a system message             |            |                   |
+| systemPlacement | a system message not at the end of a user turn         | merge      | anthropic         |
+| systemPlacement | the same, with no user message in that turn            | remove     | anthropic         |
+| firstMessage    | the list begins with an assistant message              | synthesize | anthropic, gemini |
+| roleAlternation | two messages of one role in a row                      | merge      | gemini            |
+| lastThinking    | an assistant turn that ends in thinking                | remove     | anthropic         |
+| reasoningBound  | reasoning without the item it led to                   | remove     | responses         |
+| toolLoop        | nothing (it only says where not to cut)                |            | all but gemini    |
 
 Unanswered calls of the newest assistant message with nothing behind them but results are *pending*
 and no violation (reports A.9). What `view` can't read at all is a `BadShape` and refused as well.
