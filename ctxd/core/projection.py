@@ -70,7 +70,8 @@ def project(
         width = _local_width(state) * known
         low, high = tokens - width, tokens + width
         source, estimated = "local_estimate", None
-        decisive = _margin(tokens)
+        # What the provider said of the part nobody can count needs no margin.
+        decisive = round(state.unseen) + _margin(round(known))
     else:
         reply = max(anchor.usage.completion, round(ratio * anchor.response) + anchor.response_media)
         floor = max(anchor.usage.total, anchor.usage.prompt + reply)

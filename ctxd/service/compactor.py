@@ -126,7 +126,8 @@ def aim(session: Session, projection: Projection, reason: CompactionReason) -> i
     """Tokens the messages should come to when ctxd decides on its own.
 
     Well below the threshold, so that the next compaction is not due at once: six tenths of what the
-    fixed part leaves. At the context limit, what still fits beside the fixed part.
+    fixed part leaves, seven where that is little. At the context limit, what still fits beside the fixed
+    part.
     """
     limits = projection.limits
     if limits is None:
@@ -134,7 +135,8 @@ def aim(session: Session, projection: Projection, reason: CompactionReason) -> i
     fixed = max(0, projection.tokens - session.tokens())
     if reason == "contextLimit":
         return max(1, (limits.available - fixed) * 8 // 10)
-    return max(gate.TARGET_MIN, (limits.compaction - fixed) * 6 // 10)
+    room = max(1, limits.compaction - fixed)
+    return max(room * 6 // 10, min(gate.TARGET_MIN, room * 7 // 10))
 
 
 @asynccontextmanager
