@@ -105,8 +105,9 @@ def test_a_checkpoint_drops_it_and_the_next_epoch_may_have_one(quiet: LocalHost)
 
 
 def test_it_is_not_kept_in_the_tail_of_the_checkpoint_right_behind_it(quiet: LocalHost) -> None:
-    session = filled(quiet, 0.72)
-    talk(session, 8, words=300, name="u")
+    session = quiet.open(model=MODEL)
+    talk(session, 8, words=300)
+    session.append(user("go on"))
     reported(session, 0.72)
     session.append(user("and?"))
     assert handoffs(session.prepare("iteration")["messages"]) == 1
