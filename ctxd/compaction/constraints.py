@@ -97,9 +97,9 @@ def clip(quote: Quote) -> Quote:
     middle = [
         text[s.start : s.end]
         for s in sentences_of(text)
-        if s.start >= BULK_HEAD and s.end <= len(text) - BULK_TAIL and read(text[s.start : s.end]).binds
+        if s.end > BULK_HEAD and s.start < len(text) - BULK_TAIL and read(text[s.start : s.end]).binds
     ]
-    cut = len(text) - BULK_HEAD - BULK_TAIL - sum(map(len, middle))
+    cut = max(0, len(text) - BULK_HEAD - BULK_TAIL - sum(map(len, middle)))
     gap = f"[… {cut} characters: recall this message …]"
     parts = [text[:BULK_HEAD], gap, *middle, text[-BULK_TAIL:]]
     shown = "\n".join(parts)
@@ -137,7 +137,9 @@ def resolve(
         if old.group >= len(quotes) or (change.bare and new.group >= len(quotes)):
             continue
         if change.bare:
-            about[new.group] = about.get(new.group) or _masked(old, change) or old.text
+            # An update of an update is about what the first one was about.
+            first = about.get(old.group) or texts[old.group].about
+            about[new.group] = first or _masked(old, change)
         if quotes[old.group].superseded_by:
             continue
         start, end = spans[change.old]
@@ -197,7 +199,7 @@ def _bounded(quotes: Sequence[Quote]) -> list[Quote]:
     for index, quote in enumerate(kept):
         if excess <= 0:
             return kept
-        shorter = f" {GAP} ".join(text for text, _ in binding(quote.text))
+        shorter = f"\n{GAP}\n".join(text for text, _ in binding(quote.text))
         if len(shorter) < len(quote.text):
             excess -= len(quote.text) - len(shorter)
             kept[index] = msgspec.structs.replace(quote, text=shorter)

@@ -35,8 +35,10 @@ class Sentence(msgspec.Struct, frozen=True):
 class Statement(msgspec.Struct, frozen=True):
     """What a sentence says. `weight` orders sentences when not all fit; from BINDS on it binds.
 
-    `about` are concepts, values left out. `changes`: something is not as it was; `revokes`: something
-    holds no more; `asks`: a question; `forbids`; `universal`: it speaks of every case.
+    `strict`: it is a rule. `directs`: it says how things are done or what is preferred, for longer
+    than one errand. `about` are concepts, values left out. `refers`: it points at
+    the sentence before it. `changes`: something is not as it was; `revokes`: something holds no more;
+    `asks`: a question; `forbids`; `universal`: it speaks of every case.
     """
 
     weight: int
@@ -50,11 +52,6 @@ class Statement(msgspec.Struct, frozen=True):
     asks: bool
     forbids: bool
     universal: bool
-
-    @property
-    def exact(self) -> bool:
-        """It holds a value that nobody can guess again."""
-        return any(value.kind in EXACT for value in self.values)
 
     @property
     def binds(self) -> bool:

@@ -30,6 +30,10 @@ SAME = 0.8
 _Subject: TypeAlias = tuple[str, bool, frozenset[str]]
 
 
+_MEASURES = frozenset({"number", "money", "duration", "size", "percent"})
+"""Kinds that a bare number may give anew: the unit was said before."""
+
+
 class Said(msgspec.Struct, frozen=True):
     """A statement where it was said: `place` grows with time, `group` is its message."""
 
@@ -55,69 +59,95 @@ def changes(said: Sequence[Said]) -> list[Change]:
     """Every statement that a newer one replaced, each once, with the newest that did."""
     ordered = sorted(said, key=lambda s: s.place)
     weights = _rarity(ordered)
-    by_kind: dict[str, list[Said]] = {}
-    by_subject: dict[_Subject, list[Said]] = {}
-    by_concept: dict[str, list[Said]] = {}
-    found: dict[int, Change] = {}
+    index = _Index()
+    found: list[Change] = []
     for new in ordered:
         statement = new.statement
+        made: list[Change] = []
         if not statement.asks:
-            near = _near(statement, by_kind, by_subject)
-            older = [o for o in near.values() if o.group != new.group or statement.changes]
-            for change in _replaced(new, older, weights):
-                found[change.old] = change
-            if REPLACES.search(simplify(new.text)) and not statement.values:
-                about = {o.place: o for c in statement.about for o in by_concept.get(c, ())}
-                for change in _swapped(new, [o for o in about.values() if o.place not in found]):
-                    found[change.old] = change
-            if statement.revokes or INSTEAD.search(simplify(new.text)):
-                about = {o.place: o for c in _revoked(new) for o in by_concept.get(c, ())}
-                for change in _ended(new, [o for o in about.values() if o.place not in found], weights):
-                    found[change.old] = change
+            older = index.alike(new)
+            made += _replaced(new, [o for o in older if o.group != new.group or statement.changes], weights)
+            named = INSTEAD.search(simplify(new.text)) is not None
+            if not made and not statement.values and REPLACES.search(simplify(new.text)):
+                made += _swapped(new, index.about(statement.about))
+            if statement.revokes or named:
+                gone = {change.old for change in made}
+                made += _ended(new, [o for o in index.about(_revoked(new)) if o.place not in gone], weights)
+        for change in made:
+            index.remove(change.old)
+        found += made
         if (statement.binds and not statement.asks) or statement.values:
-            for kind in {v.kind for v in statement.values}:
-                by_kind.setdefault(kind, []).append(new)
-            for subject in _subjects(statement):
-                by_subject.setdefault(subject, []).append(new)
-            for concept in statement.about | {v.key for v in statement.values}:
-                by_concept.setdefault(concept, []).append(new)
-    return sorted(found.values(), key=lambda c: c.old)
+            index.add(new)
+    return sorted(found, key=lambda c: c.old)
 
 
-def _near(
-    new: Statement, by_kind: dict[str, list[Said]], by_subject: dict[_Subject, list[Said]]
-) -> dict[int, Said]:
-    """By place, all older statements that this one may replace.
+class _Index:
+    """Statements that still hold, by what an update of them would share."""
 
-    One that says nothing of a change replaces only its own template, or a rule for every case; looking
-    up just those keeps the work in proportion to what is said.
-    """
-    kinds = {v.kind for v in new.values}
-    if new.changes:
-        return {o.place: o for kind in kinds for o in by_kind.get(kind, ())}
-    near = {o.place: o for subject in _subjects(new) for o in by_subject.get(subject, ())}
-    near.update((o.place, o) for kind in kinds & GLOBAL for o in by_kind.get(kind, ()))
-    return near
+    def __init__(self) -> None:
+        self._by_kind: dict[str, dict[int, Said]] = {}
+        self._by_concept: dict[str, dict[int, Said]] = {}
+        self._all: dict[int, Said] = {}
 
+    def add(self, said: Said) -> None:
+        self._all[said.place] = said
+        for kind in {v.kind for v in said.statement.values}:
+            self._by_kind.setdefault(kind, {})[said.place] = said
+        for concept in self._content(said):
+            self._by_concept.setdefault(concept, {})[said.place] = said
 
-def _subjects(statement: Statement) -> set[_Subject]:
-    """What it is about, by each kind of its values: two of one template have one in common."""
-    return {
-        (kind, statement.forbids, _subject(statement, frozenset((kind,))))
-        for kind in {v.kind for v in statement.values}
-    }
+    def remove(self, place: int) -> None:
+        said = self._all.pop(place)
+        for kind in {v.kind for v in said.statement.values}:
+            del self._by_kind[kind][place]
+        for concept in self._content(said):
+            del self._by_concept[concept][place]
+
+    def alike(self, new: Said) -> list[Said]:
+        """Statements with values of the same kinds that share a concept, where either has concepts."""
+        kinds = {v.kind for v in new.statement.values}
+        if not kinds:
+            return []
+        if not new.statement.about:
+            units = _MEASURES if kinds == {"number"} else kinds
+            held = {place: said for kind in units for place, said in self._by_kind.get(kind, {}).items()}
+            return [held[place] for place in sorted(held)]
+        near = {
+            place: said
+            for concept in new.statement.about
+            for place, said in self._by_concept.get(concept, {}).items()
+            if any(v.kind in kinds for v in said.statement.values)
+        }
+        if new.statement.changes:
+            near |= {
+                place: said
+                for kind in kinds
+                for place, said in self._by_kind.get(kind, {}).items()
+                if not said.statement.about or not said.statement.about - _dimensions(frozenset({kind}))
+            }
+        return [near[place] for place in sorted(near)]
+
+    def about(self, concepts: frozenset[str]) -> list[Said]:
+        """Statements that share one of these concepts or values."""
+        near = {place: said for c in concepts for place, said in self._by_concept.get(c, {}).items()}
+        return [near[place] for place in sorted(near)]
+
+    @staticmethod
+    def _content(said: Said) -> frozenset[str]:
+        return said.statement.about | {v.key for v in said.statement.values}
 
 
 def _replaced(new: Said, older: Sequence[Said], weights: dict[str, float]) -> list[Change]:
     """What gave other values of the same kinds about the same subject."""
     scored: list[tuple[float, Said, frozenset[str]]] = []
-    bare = not new.statement.about and new.statement.changes
+    bare = not new.statement.about and REPLACES.search(simplify(new.text)) is not None
     for old in older:
         kinds = _differing(old.statement, new.statement)
         if not kinds:
             continue
         if bare:
-            scored.append((float(old.place), old, kinds))
+            if kinds <= SCALAR:
+                scored.append((float(old.place), old, kinds))
         elif _is_template(old.statement, new.statement, kinds) or _contradicts(
             old.statement, new.statement, kinds
         ):
@@ -147,8 +177,7 @@ def _differing(old: Statement, new: Statement) -> frozenset[str]:
     kinds = {v.kind for v in old.values} & {v.kind for v in new.values}
     if not kinds and not new.about and {v.kind for v in new.values} == {"number"}:
         # "make that 12": the unit was said before.
-        kinds = {v.kind for v in old.values} & {"number", "money", "duration", "size", "percent"}
-        return frozenset(kinds)
+        return frozenset({v.kind for v in old.values} & _MEASURES)
     return frozenset(kind for kind in kinds if not old.keys(kind) & new.keys(kind))
 
 
