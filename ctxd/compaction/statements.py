@@ -36,7 +36,7 @@ class Statement(msgspec.Struct, frozen=True):
     """What a sentence says. `weight` orders sentences when not all fit; from BINDS on it binds.
 
     `strict`: it is a rule. `directs`: it says how things are done or what is preferred, for longer
-    than one errand. `about` are concepts, values left out. `refers`: it points at
+    than one `errand`. `about` are concepts, values left out. `refers`: it points at
     the sentence before it. `changes`: something is not as it was; `revokes`: something holds no more;
     `asks`: a question; `forbids`; `universal`: it speaks of every case.
     """
@@ -44,6 +44,7 @@ class Statement(msgspec.Struct, frozen=True):
     weight: int
     strict: bool
     directs: bool
+    errand: bool
     about: frozenset[str]
     values: tuple[Value, ...]
     refers: bool
@@ -60,6 +61,22 @@ class Statement(msgspec.Struct, frozen=True):
     def keys(self, kind: str) -> frozenset[str]:
         """The values of one kind."""
         return frozenset(value.key for value in self.values if value.kind == kind)
+
+
+_NOTHING = Statement(
+    weight=0,
+    strict=False,
+    directs=False,
+    errand=False,
+    about=frozenset(),
+    values=(),
+    refers=False,
+    changes=False,
+    revokes=False,
+    asks=False,
+    forbids=False,
+    universal=False,
+)
 
 
 @lru_cache(maxsize=4_096)
@@ -94,7 +111,7 @@ def read(sentence: str) -> Statement:
     said = text[lead.end() :] if lead else text
     offset = len(text) - len(said)
     if len(text) > SENTENCE_CHARS or not _LETTER.search(said):
-        return Statement(0, False, False, frozenset(), (), False, False, False, False, False, False)
+        return _NOTHING
     values = values_of(said)
     bare = _without(said, values)
     about = concepts_of(bare)
@@ -123,6 +140,7 @@ def read(sentence: str) -> Statement:
         weight,
         binds and asked >= STRICT,
         binds and asked > 0 and not errand,
+        errand,
         about,
         placed,
         refers,
@@ -287,6 +305,7 @@ _SMALL_TALK = re.compile(
 _MANNERS = {
     "tone": frozenset({"answer", "style", "tone", "summary", "message", "comment", "report"}),
     "units": frozenset({"unit", "answer", "report", "style", "tone"}),
+    "format": frozenset({"answer", "format", "style", "report", "summary", "message", "document", "email"}),
 }
 """Kinds whose words are values only where manners of speaking are the subject."""
 

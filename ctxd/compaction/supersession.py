@@ -143,7 +143,7 @@ def _replaced(new: Said, older: Sequence[Said], weights: dict[str, float]) -> li
     bare = not new.statement.about and REPLACES.search(simplify(new.text)) is not None
     for old in older:
         kinds = _differing(old.statement, new.statement)
-        if not kinds:
+        if not kinds or not _may_replace(old.statement, new.statement):
             continue
         if bare:
             if kinds <= SCALAR:
@@ -170,6 +170,15 @@ def _replaced(new: Said, older: Sequence[Said], weights: dict[str, float]) -> li
         for score, old, kinds in scored
         if score == math.inf or (best != math.inf and _one_subject(old.statement, first.statement))
     ]
+
+
+def _may_replace(old: Statement, new: Statement) -> bool:
+    """A rule is not undone by an errand, nor a prohibition by what only touches its subject."""
+    if old.strict and new.errand:
+        return False
+    if old.forbids and not new.forbids:
+        return 2 * len(old.about & new.about) >= len(old.about) > 0
+    return True
 
 
 def _differing(old: Statement, new: Statement) -> frozenset[str]:

@@ -129,11 +129,11 @@ alias: alias 别名
 
 CHANGE = re.compile(
     r"""\b(?:now|instead|updated?|chang(?:e|ed|ing)|mov(?:e|ed|ing)|switch(?:ed|ing)?|rotat(?:e|ed|ion)|renam(?:e|ed)
-        |rebased|replac(?:e|ed|es|ing)|revis(?:e|ed)|new|actually|correction|no\s+longer|from\s+now\s+on
+        |rebased|replac(?:e|ed|es|ing)|revis(?:e|ed)|(?-i:[Nn]ew(?!\s+[A-Z]))|actually|correction|no\s+longer|from\s+now\s+on
         |going\s+forward|any\s?more|rather|make\s+(?:that|it|this|them)|scratch\s+that|second\s+thoughts?
         |bump(?:ed)?|raised?|lower(?:ed)?|increas(?:e|ed)|decreas(?:e|ed)|reduc(?:e|ed)|extend(?:ed)?
         |postponed?|pushed\s+(?:back|out)|brought\s+forward|resched\w+|reassign\w*|supersedes?|turns\s+out
-        |previous(?:ly)?|retired|formerly|used\s+to|go(?:ing)?\s+with|i\s+meant|sorry|wait)\b
+        |previous(?:ly)?|retired|formerly|used\s+to|go(?:ing)?\s+with|i\s+meant|sorry)\b
      |改(?:成|为|到|用|由|回|叫|一下)|换(?:成|为|到|用|了)|变(?:成|更|为)|调(?:整|到|成|高|低)|更新|更正|纠正|修正|现在|不再|以后
      |从今|今后|其实|实际上|推迟|提前|延期|延后|取消|作废|新的|升(?:级|到)|降(?:到|低|为)|提高|增加到|减少到
      |代替|替换|取代|说错|搞错|算了|还是""",

@@ -12,9 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ctxd.importers.detect import read_transcripts
+from ctxd.importers.steps import Response, Results, UserInput
 from tests.support.session import Session, count
 
 ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "ctxd/importers/samples/session.jsonl"
 SHARED = ROOT / "../shared/transcripts"
 AIRLINE = SHARED / "openai-chat/tau-airline-40.json"
 RULES = ROOT / "tests/data/constraints.json"
@@ -85,6 +88,26 @@ def play(session: Session, talk: Iterator[Message], tokens: int, extra: Sequence
     return turns
 
 
+def recorded(path: Path, extra: Sequence[str], *, middle: bool) -> Session:
+    """A recorded session in one piece, `extra` said in its first user turn or in its middle one."""
+    transcript = read_transcripts(path)[0]
+    session = Session(dialect=transcript.dialect, window=200_000)
+    steps = [step for step in transcript.steps if isinstance(step, UserInput | Results | Response)]
+    asked = [index for index, step in enumerate(steps) if isinstance(step, UserInput)]
+    place = asked[len(asked) // 2 if middle else 0]
+    for index, step in enumerate(steps):
+        session.append([_told(m, extra) if index == place else m for m in step.messages])
+    return session
+
+
+def work(number: int) -> str:
+    """An agent at work for BETWEEN tokens, in the words of tests/support/conversation.py."""
+    calls = "\n\n".join(
+        f"call w{number}x{n} Bash command=step-{number}-{n}\nresult w{number}x{n} 5600" for n in range(21)
+    )
+    return f"user: Go on with part {number}.\n\n{calls}\n\nassistant: Part {number} is done."
+
+
 def user_tokens(session: Session) -> int:
     """Tokens of all that people said in the view."""
     return sum(count(item.view.text) for item in session.items() if item.entry.facts.user_turn)
@@ -104,9 +127,19 @@ def missing(session: Session, wanted: Sequence[str]) -> list[str]:
 _NUMBER = re.compile(r"\d+")
 
 _SUBJECTS = (
-    "the garden wall", "our newsletter", "that old printer", "the onboarding video", "the bike shed", "a friend's wedding",
-    "the quarterly review", "my sister's move", "the choir", "the kitchen shelf", "that podcast", "the holiday photos",
-)  # fmt: skip
+    "the garden wall",
+    "our newsletter",
+    "that old printer",
+    "the onboarding video",
+    "the bike shed",
+    "a friend's wedding",
+    "the quarterly review",
+    "my sister's move",
+    "the choir",
+    "the kitchen shelf",
+    "that podcast",
+    "the holiday photos",
+)
 _LINES = (
     "I spent a while thinking about {s} and how it came to look the way it does now, part {n}.",
     "Yesterday I read about {s}; it was a long story with {m} turns and a quiet end.",
@@ -119,6 +152,14 @@ _LINES = (
     "我们聊了很久关于{s}的往事，感觉时间过得很快。",
     "Thanks, that was a nice way to put it.",
 )
+
+
+def _told(message: Message, extra: Sequence[str]) -> Message:
+    """A user message with more said in it."""
+    content = message["content"]
+    if isinstance(content, str):
+        return {**message, "content": "\n".join([content, *extra])}
+    return {**message, "content": [*content, {"type": "text", "text": "\n".join(extra)}]}
 
 
 def _thoughts(number: int) -> str:
