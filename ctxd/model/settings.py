@@ -14,6 +14,7 @@ from msgspec import Meta
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
 Ratio = Annotated[float, Meta(ge=0.0, le=1.0)]
+Share = Annotated[float, Meta(gt=0.0, le=1.0)]
 
 
 class _Group(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=False):
@@ -42,7 +43,7 @@ class Budget(_Group, frozen=True):
     """Thresholds as fractions of window minus reserve. `reserve`: output tokens, 0 for the rule."""
 
     handoff_ratio: Ratio = 0.7
-    compaction_ratio: Ratio = 0.8
+    compaction_ratio: Share = 0.8
     reserve: Count = 0
 
 

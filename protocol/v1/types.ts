@@ -815,7 +815,7 @@ export interface RecallFetchResult {
 export interface RecallHit {
   toolCallId: string;
   digest: string;
-  /** The page of `recall/fetch` its best passage begins on. */
+  /** The page of `recall/fetch` on which the words stand closest together. */
   page: number;
   /** The words around the match. */
   snippet: string;

@@ -106,7 +106,7 @@ class RecallHit(Wire):
 
     tool_call_id: str
     digest: str
-    page: Count = Field(description="The page of `recall/fetch` its best passage begins on.")
+    page: Count = Field(description="The page of `recall/fetch` on which the words stand closest together.")
     snippet: str = Field(description="The words around the match.")
     score: float = Field(description="Higher is better; comparable within one answer.")
     occurrence: Count | None = Field(default=None, description="For a reused id: which owner.")
