@@ -80,7 +80,8 @@ class Plan(msgspec.Struct, frozen=True):
 class Extra(msgspec.Struct, frozen=True):
     """What a plan may be given beside the view.
 
-    `digest` is a model's account of what leaves, checked and typed; without it facts are extracted.
+    `digest` is a model's account of what leaves, checked and typed; without it facts are extracted, as
+    they are of units that begin with an `unshown` message: the model did not see those.
     `recent` are files that may be shown again. `behind` is what stays behind a partial compaction, which
     keeps no tail of its own: a newer request, or only work on an older one. `held` are lines to place word
     for word: what a contract preserves. `cuts` are the indices where the provider's laws allow a cut; None
@@ -88,6 +89,7 @@ class Extra(msgspec.Struct, frozen=True):
     """
 
     digest: SessionSummary | None = None
+    unshown: frozenset[str] = frozenset()
     recent: restoration.Recent = restoration.Recent()
     behind: Literal["request", "work"] | None = None
     held: tuple[str, ...] = ()
@@ -125,6 +127,7 @@ def plan(
         ),
         plan=snapshots.follow(state.summary.plan, items),
         digest=extra.digest,
+        unshown=extra.unshown,
         held=extra.held,
         behind=extra.behind,
     )
@@ -245,6 +248,7 @@ class _Given(msgspec.Struct, frozen=True):
     records: tuple[ExactRecord, ...]
     plan: PlanSnapshot | None
     digest: SessionSummary | None
+    unshown: frozenset[str]
     held: tuple[str, ...]
     behind: Literal["request", "work"] | None
 
@@ -271,7 +275,8 @@ def _compose(
     start = units[tail.first].start if tail.first < len(units) else len(items)
     found = extract(items, gone, state)
     if given.digest is not None:
-        found = ledger.adopt(found, given.digest)
+        unshown = [unit for unit in gone if items[unit.start].entry.facts.id in given.unshown]
+        found = ledger.adopt(found, given.digest, extract(items, unshown, state))
     said = [
         _words(items[i])
         for unit in gone

@@ -68,20 +68,28 @@ def merge(known: SessionSummary, new: SessionSummary, *, told: bool = False) -> 
     )
 
 
-def adopt(extracted: SessionSummary, digest: SessionSummary) -> SessionSummary:
+def adopt(
+    extracted: SessionSummary, digest: SessionSummary, unshown: SessionSummary | None = None
+) -> SessionSummary:
     """A model's account over extracted facts: it may word what happened, it may not make files or words up.
 
     Mutations stay those the calls show; constraints are the user's own and never the model's
-    (reports E.54); the model's lists replace extracted ones where it gave any.
+    (reports E.54); the model's lists replace extracted ones where it gave any. What was extracted of
+    messages that the model was not shown stands before them.
     """
+    beside = unshown or SessionSummary()
+
+    def pick(told: tuple[_T, ...], apart: tuple[_T, ...], all_: tuple[_T, ...]) -> tuple[_T, ...]:
+        return (*apart, *told) if told else all_
+
     return msgspec.structs.replace(
         extracted,
         goal=digest.goal,
-        decisions=digest.decisions or extracted.decisions,
-        evidence=digest.evidence or extracted.evidence,
+        decisions=pick(digest.decisions, beside.decisions, extracted.decisions),
+        evidence=pick(digest.evidence, beside.evidence, extracted.evidence),
         progress_done=digest.progress_done,
         progress_in_progress=digest.progress_in_progress,
-        risks=digest.risks or extracted.risks,
+        risks=pick(digest.risks, beside.risks, extracted.risks),
         next_steps=digest.next_steps,
     )
 

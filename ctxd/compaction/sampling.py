@@ -90,18 +90,26 @@ class Sampling:
         self._prompt = summary_prompt.render(source, Input())
         self._fit(budget)
 
+    @property
+    def unshown(self) -> frozenset[str]:
+        """Ids of the messages that begin the units which the newest prompt left out."""
+        units = self._source.units[: self._prompt.omitted]
+        return frozenset(self._source.items[unit.start].entry.facts.id for unit in units)
+
     def begin(self) -> Step:
         """The first step."""
         return self._ask(0)
 
     def take_reply(self, text: str, *, is_text: bool, last: bool = False) -> Step:
         """The next step after an answer; after a `last` one nobody is asked again."""
+        known = self._source.state.summary.decisions
         verdict = summary_reply.judge(
             text,
             source_chars=len(self._prompt.user),
             turn=summary_prompt.newest_turn(self._source),
-            known=self._source.state.summary.decisions,
-            handles=summary_prompt.handles(self._source),
+            known=known,
+            unseen=known[: len(known) - self._prompt.decisions],
+            handles=summary_prompt.handles(self._source, self._prompt.omitted),
             is_text=is_text,
         )
         if verdict.digest is not None:

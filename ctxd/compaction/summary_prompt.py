@@ -72,11 +72,15 @@ class Input(msgspec.Struct, frozen=True):
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """A prompt as it is sent: `system` and one user message. `omitted` units are not shown."""
+    """A prompt as it is sent: `system` and one user message.
+
+    The oldest `omitted` units are not shown; of known decisions the newest `decisions` are.
+    """
 
     system: str
     user: str
     omitted: int
+    decisions: int
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -111,7 +115,8 @@ def render(source: Source, shown: Input) -> Prompt:
     parts: list[str] = []
     if source.instructions:
         parts.append("## What to look after\n\n" + _plain(source.instructions))
-    if known := _known(source.state.summary, shown.cap):
+    known, decisions = _known(source.state.summary, shown.cap)
+    if known:
         parts.append("## Known state\n\n" + known)
     lines = [
         line
@@ -123,19 +128,20 @@ def render(source: Source, shown: Input) -> Prompt:
     parts.append("## Conversation\n\n" + note + "\n\n".join(lines))
     parts.append("Write the <summary> now.")
     system = SYSTEM + "\n".join(f"## {heading}" for heading in headings())
-    return Prompt(system, "\n\n".join(parts), shown.skipped)
+    return Prompt(system, "\n\n".join(parts), shown.skipped, decisions)
 
 
-def handles(source: Source) -> dict[int, str]:
-    """What brings back the results of each message that has some, by the number a prompt gives it."""
+def handles(source: Source, skipped: int = 0) -> dict[int, str]:
+    """What brings back each message shown, by the number the prompt gives it.
+
+    The call's id for a result that stands alone and whose id no other call has, else the message's.
+    """
     found: dict[int, str] = {}
-    for unit in source.units:
+    for unit in source.units[skipped:]:
         for index in range(unit.start, unit.end):
             facts = source.items[index].entry.facts
-            if facts.results:
-                first = facts.results[0].call_id
-                unique = len(facts.results) == 1 and len(source.state.results.get(first, ())) == 1
-                found[index] = first if unique else facts.id
+            call_id = facts.results[0].call_id if len(facts.results) == 1 else ""
+            found[index] = call_id if len(source.state.results.get(call_id, ())) == 1 else facts.id
     return found
 
 
@@ -145,17 +151,17 @@ def newest_turn(source: Source) -> int:
     return max(0, max(turns, default=0) - 1)
 
 
-def _known(summary: SessionSummary, cap: int) -> str:
+def _known(summary: SessionSummary, cap: int) -> tuple[str, int]:
     """Decisions and open ends of the typed state, the newest within a share of `cap` characters each.
 
-    The user's words are kept by the host and need no copy.
+    And how many decisions that are. The user's words are kept by the host and need no copy.
     """
-    decisions = [f"- decision: {'[STALE] ' if d.stale else ''}{d.summary}" for d in summary.decisions]
-    lines = _newest(decisions, cap)
-    lines += _newest([f"- done: {line}" for line in summary.progress_done], cap // 2)
+    decided = [f"- decision: {'[STALE] ' if d.stale else ''}{d.summary}" for d in summary.decisions]
+    shown = _newest(decided, cap)
+    lines = shown + _newest([f"- done: {line}" for line in summary.progress_done], cap // 2)
     lines += _newest([f"- in progress: {line}" for line in summary.progress_in_progress], cap // 2)
     lines += _newest([f"- risk: {line}" for line in summary.risks], cap // 2)
-    return "\n".join(lines)
+    return "\n".join(lines), len(shown)
 
 
 def _newest(lines: Sequence[str], room: int) -> list[str]:

@@ -64,12 +64,14 @@ def judge(
     source_chars: int,
     turn: int,
     known: Sequence[Decision] = (),
+    unseen: Sequence[Decision] = (),
     handles: Mapping[int, str] | None = None,
     is_text: bool = True,
 ) -> Verdict:
     """Check a reply. `source_chars` is the length of what was summarised, `turn` its newest user turn.
 
-    A decision of `known` that the reply repeats keeps its turn. `handles` are what numbers of
+    A decision of `known` that the reply repeats keeps its turn; `unseen` ones were not shown, so that
+    leaving them out says nothing. `handles` are what numbers of
     messages in brackets stand for.
     """
     if not is_text:
@@ -88,7 +90,11 @@ def judge(
     if len(body) >= source_chars:
         return Verdict(flaw="larger")
     digest = _digest(sections, turn, known, handles or {})
-    return Verdict(flaw="empty") if digest == SessionSummary() else Verdict(digest=digest)
+    if digest == SessionSummary():
+        return Verdict(flaw="empty")
+    if digest.decisions:
+        digest = msgspec.structs.replace(digest, decisions=(*unseen, *digest.decisions))
+    return Verdict(digest=digest)
 
 
 def split(body: str) -> dict[Topic, list[str]]:

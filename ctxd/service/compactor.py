@@ -19,7 +19,6 @@ from ctxd.core.projection import Projection
 from ctxd.core.units import Unit
 from ctxd.model.errors import Busy, CheckpointFailed, InvalidParams, NotFound, RevisionConflict, StoreError
 from ctxd.model.events import CheckpointCommitted, CompactionReason, ViewElided, ViewUndone
-from ctxd.model.summary import SessionSummary
 from ctxd.service import partial
 from ctxd.service.compactions import (
     CHECKPOINT_VERSION,
@@ -192,7 +191,7 @@ async def _run(session: Session, job: Job, snapshot: Snapshot) -> Compaction:
     job = msgspec.structs.replace(job, instructions=joined, hook_failure=verdict.failure)
     if (elided := await _elide_first(session, job, snapshot)) is not None:
         return elided
-    plain = await _draft(session, job, snapshot, None)
+    plain = await _draft(session, job, snapshot, Summarised())
     if not wants_model(session, job):
         return await _finish(session, job, snapshot, plain, Summarised())
     items, units = await anyio.to_thread.run_sync(gone, session, snapshot.entries, snapshot.natives, plain)
@@ -211,7 +210,7 @@ async def _word(
     """The draft that words a summary where it reaches what it must; else the plain one, and why."""
     if summary.digest is None:
         return plain, summary
-    worded = await _draft(session, job, snapshot, summary.digest)
+    worded = await _draft(session, job, snapshot, summary)
     fits = worded.plan.after <= max(worded.plan.target, plain.plan.after)
     if fits and _is_gain(job, snapshot, worded):
         return worded, summary
@@ -265,10 +264,10 @@ def _is_gain(job: Job, snapshot: Snapshot, made: Drafted) -> bool:
     return gate.is_gain(fixed + before, fixed + after)
 
 
-async def _draft(session: Session, job: Job, snapshot: Snapshot, digest: SessionSummary | None) -> Drafted:
+async def _draft(session: Session, job: Job, snapshot: Snapshot, summary: Summarised) -> Drafted:
     recent = await recent_files(session, partial=job.up_to is not None)
     behind = partial.behind(session, snapshot.end) if job.up_to is not None else None
-    extra = fallback.Extra(digest=digest, recent=recent, behind=behind)
+    extra = fallback.Extra(digest=summary.digest, unshown=summary.unshown, recent=recent, behind=behind)
     weigher = await session.weigher()
     return await session.environment.counting.run(
         draft, session, snapshot.entries, snapshot.natives, weigher, job.requested, extra

@@ -32,7 +32,8 @@ class Summarizer(Protocol):
 class Summarised(msgspec.Struct, frozen=True):
     """A digest, or why there is none. `usage` is what the samples reported together, native.
 
-    `counts` is true for what the breaker should hear of.
+    `unshown` are ids of the messages that begin units the model did not see. `counts` is true for what
+    the breaker should hear of.
     """
 
     digest: SessionSummary | None = None
@@ -41,6 +42,7 @@ class Summarised(msgspec.Struct, frozen=True):
     reductions: int = 0
     usage: dict[str, Any] | None = None
     counts: bool = False
+    unshown: frozenset[str] = frozenset()
 
 
 def summarizer_of(session: Session) -> Summarizer | None:
@@ -116,7 +118,15 @@ def concluded(sampling: Sampling, step: Made | GaveUp, usage: dict[str, Any] | N
     """What a sampling came to."""
     match step:
         case Made(digest=digest):
-            return Summarised(digest, "", sampling.attempts, sampling.reductions, usage, True)
+            return Summarised(
+                digest,
+                "",
+                sampling.attempts,
+                sampling.reductions,
+                usage,
+                counts=True,
+                unshown=sampling.unshown,
+            )
         case GaveUp(failure=failure, counts=counts):
             return Summarised(None, failure, sampling.attempts, sampling.reductions, usage, counts)
         case _:

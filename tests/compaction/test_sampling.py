@@ -16,6 +16,7 @@ from ctxd.compaction.sampling import (
     trouble_of,
 )
 from ctxd.dialects.overflow import ProviderError
+from ctxd.model.summary import Decision, SessionSummary
 from tests.compaction.test_summary_prompt import chat, source
 from tests.compaction.test_summary_reply import PLAIN
 from tests.support.behaviour import behaviour
@@ -202,6 +203,27 @@ def test_no_source_is_too_hard_for_the_smallest_input() -> None:
     """A known state of any size, instructions aside, never makes a prompt that cannot shrink."""
     session = Session(chat(3, 90_000))
     assert tokens(asked(sampling(session, window=6_000, output=1_000).begin())) < 5_000
+
+
+def test_what_the_model_was_not_shown_is_known() -> None:
+    made = sampling(chat(300, 4_000), window=8_192)
+    omitted = asked(made.begin()).prompt.omitted
+    assert omitted > 200
+    assert made.unshown == {f"m{n + 1}" for n in range(omitted)}
+    assert sampling("user: hi").unshown == frozenset()
+
+
+def test_decisions_that_did_not_fit_the_prompt_are_not_made_stale_by_silence() -> None:
+    session = Session(LONG)
+    known = tuple(Decision(n, f"decision {n} " + "x" * 280) for n in range(100))
+    session.state.summary = SessionSummary(decisions=known)
+    made = sampling(session)
+    shown = asked(made.begin()).prompt.decisions
+    assert 0 < shown < 100
+    step = made.take_reply(PLAIN, is_text=True)
+    assert isinstance(step, Made)
+    assert step.digest.decisions[: 100 - shown] == known[: 100 - shown]
+    assert len(step.digest.decisions) == 100 - shown + 1
 
 
 # Errors

@@ -202,13 +202,17 @@ def test_known_state_never_fills_the_prompt_and_keeps_its_newest() -> None:
 
 def test_numbers_of_messages_stand_for_handles_that_recall_understands() -> None:
     session = Session(WORK)
-    assert summary_prompt.handles(source(session)) == {2: "c1", 4: "c2"}
+    assert summary_prompt.handles(source(session)) == {0: "m1", 1: "m2", 2: "c1", 3: "m4", 4: "c2"}
+
+
+def test_a_message_that_was_not_shown_has_no_number() -> None:
+    assert summary_prompt.handles(source(WORK), 2) == {3: "m4", 4: "c2"}
 
 
 def test_parallel_results_and_reused_ids_are_reached_by_their_message() -> None:
     session = Session("call a Read path=1\ncall b Read path=2\nresult a: x\nresult b: y")
     session.say("call a Read path=3\nresult a: z")
-    assert summary_prompt.handles(source(session)) == {1: "m2", 3: "m4"}
+    assert summary_prompt.handles(source(session)) == {0: "m1", 1: "m2", 2: "m3", 3: "m4"}
 
 
 def test_a_summary_is_of_the_turn_of_its_newest_message_and_not_of_the_session() -> None:

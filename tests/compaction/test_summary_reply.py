@@ -295,6 +295,14 @@ def test_a_decision_becomes_stale_and_stays_so() -> None:
     )
 
 
+def test_a_known_decision_that_was_not_shown_is_not_left_out() -> None:
+    """What a model leaves out becomes stale; of what it was not shown it says nothing."""
+    known = (Decision(0, "old"), Decision(1, "shown"))
+    made = digest(body(decisions="- new"), known=known, unseen=known[:1])
+    assert made.decisions == (Decision(0, "old"), Decision(4, "new"))
+    assert digest(body(exact="- go"), known=known, unseen=known[:1]).decisions == ()
+
+
 def test_numbers_of_messages_become_handles() -> None:
     made = digest(
         body(verification="- tests pass [12]\n- see [13], x[12], [12](url), ([12])"), handles={12: "toolu_1"}

@@ -185,6 +185,22 @@ def test_five_summaries_of_the_same_decisions_leave_each_decision_once(
     assert summaries.count("no threads") == 1
 
 
+@behaviour("summary.unshown")
+def test_of_what_the_model_could_not_be_shown_the_facts_are_extracted(
+    host: LocalHost, script: ScriptedHost
+) -> None:
+    host.configure({"summarizer": {"window": 7_000, "maxOutputTokens": 500}})
+    script.replies = [TOLD]
+    report = filled(host, work(40)).compact(strategy="model")
+    assert report["strategy"] == "model"
+    evidence = report["ledger"]["evidence"]
+    prompt = script.asked[0].messages[0][1]
+    assert 'call Bash {"command":"run 1"}' not in prompt
+    assert any(line.startswith("Bash run 1: ok") and "[c1]" in line for line in evidence)
+    assert not any("run 30:" in line for line in evidence)
+    assert evidence[-1] == "pytest passed [2]", "it was shown no such message"
+
+
 # The gate
 
 
