@@ -415,4 +415,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "compaction.five-times": Behaviour(
         "Five compactions of a real session break nothing and lose nothing.", "issue 3, shows 1"
     ),
+    "summary.unshown": Behaviour(
+        "Of what a model could not be shown the facts are extracted.", "behaviour.md §5"
+    ),
 }
