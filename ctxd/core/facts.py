@@ -157,11 +157,13 @@ def describe(
             media_tokens += media(block) if media else 0
         elif isinstance(block, Reasoning):
             signed = signed or block.signed
-    results = tuple([_result(result, size, media) for result, size in zip(view.results, sizes)])
-    for result in results:
-        if result.media:
-            media_bytes += result.media_bytes
-            media_tokens += result.media_tokens
+    results: tuple[ResultFacts, ...] = ()
+    if view.results:
+        results = tuple([_result(result, size, media) for result, size in zip(view.results, sizes)])
+        for result in results:
+            if result.media:
+                media_bytes += result.media_bytes
+                media_tokens += result.media_tokens
     return MessageFacts(
         id=message_id,
         role=view.role,
@@ -171,7 +173,7 @@ def describe(
         media_tokens=media_tokens,
         media_bytes=media_bytes,
         user_turn=spoken and view.role == "user" and not hidden,
-        calls=tuple([about(call) for call in view.calls]),
+        calls=tuple([about(call) for call in view.calls]) if view.calls else (),
         results=results,
         signed=signed,
         hidden=hidden,

@@ -81,8 +81,12 @@ class Anthropic:
             case str() as text:
                 return MessageView(role, (Text(text),))
             case list() as blocks:
-                read = tuple(read_block(block, f"content.{index}") for index, block in enumerate(blocks))
-                return MessageView(role, read)
+                try:
+                    return MessageView(role, tuple([read_block(block, "") for block in blocks]))
+                except BadShape:
+                    # Once more, to say where.
+                    read = [read_block(block, f"content.{index}") for index, block in enumerate(blocks)]
+                    return MessageView(role, tuple(read))
             case _:
                 wrong = "must be a string or a list of blocks"
                 raise BadShape("content", wrong if "content" in value else "is missing")

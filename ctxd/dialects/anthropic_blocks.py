@@ -17,14 +17,18 @@ from ctxd.model.blocks import Block, Media, MediaKind, Opaque, Reasoning, Text, 
 def read_block(value: Any, path: str) -> Block:
     """One content block. Types that are not known become `Opaque`. Raises BadShape with `path`."""
     block = as_object(value, path)
-    kind = named_member(block, "type", path)
-    reader = _READERS.get(kind)
-    return reader(block, path) if reader else Opaque(kind, compact(block, path))
+    kind = block.get("type")
+    reader = _READERS.get(kind, _opaque) if isinstance(kind, str) else _opaque
+    return reader(block, path)
 
 
 def is_blank_text(block: dict[str, Any]) -> bool:
     """True for a native text block that holds nothing to read."""
     return block["type"] == "text" and is_blank(block["text"])
+
+
+def _opaque(block: dict[str, Any], path: str) -> Block:
+    return Opaque(named_member(block, "type", path), compact(block, path))
 
 
 def _text(block: dict[str, Any], path: str) -> Block:

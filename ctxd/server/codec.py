@@ -59,16 +59,28 @@ class Broken(msgspec.Struct, frozen=True):
 Inbound: TypeAlias = Request | Notification | Response | Broken
 
 
-class _Envelope(msgspec.Struct):
+class _Head(msgspec.Struct):
     jsonrpc: msgspec.Raw = msgspec.Raw()
     id: msgspec.Raw = msgspec.Raw()
     method: msgspec.Raw = msgspec.Raw()
-    params: msgspec.Raw = msgspec.Raw()
     result: msgspec.Raw = msgspec.Raw()
     error: msgspec.Raw = msgspec.Raw()
 
 
+class _Envelope(_Head):
+    """A message whose parameters are an object, split in the same pass over the body."""
+
+    params: dict[str, msgspec.Raw] | None = None
+
+
+class _Odd(_Head):
+    """A message whatever its parameters are."""
+
+    params: msgspec.Raw = msgspec.Raw()
+
+
 _envelopes = msgspec.json.Decoder(_Envelope)
+_odd_ones = msgspec.json.Decoder(_Odd)
 
 _ABSENT = msgspec.Raw()
 _NULL = msgspec.Raw(b"null")
@@ -88,15 +100,15 @@ def decode(body: bytes, table: Table, builtins: Builtins) -> Inbound:
     unmask: Unmask = bytes
     try:
         try:
-            envelope = _envelopes.decode(body)
+            envelope = _scan(body)
         except msgspec.ValidationError:
             raise
         except msgspec.DecodeError:
             body, unmask = mask(body)
-            envelope = _envelopes.decode(body)
+            envelope = _scan(body)
         if b"\n" in body or b"\r" in body:
             # Line ends stand only between tokens, now that the body is known to be JSON.
-            envelope = _envelopes.decode(body.translate(_ONE_LINE))
+            envelope = _scan(body.translate(_ONE_LINE))
     except msgspec.ValidationError:
         hint = "send one message per frame" if body.lstrip()[:1] == b"[" else None
         return Broken(None, Fault("invalidRequest", "the body is not a JSON object", hint=hint))
@@ -173,11 +185,19 @@ def _spell(value: Any) -> list[str]:
             return [msgspec.json.encode(value, enc_hook=_open_model).decode()]
 
 
+def _scan(body: bytes) -> _Envelope | _Odd:
+    """The parts of a message. Raises DecodeError, RecursionError."""
+    try:
+        return _envelopes.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return _odd_ones.decode(body)
+
+
 class _Reading:
     """One envelope on its way to a message."""
 
     def __init__(
-        self, envelope: _Envelope, unmask: Unmask, table: Table, builtins: Builtins, size: int
+        self, envelope: _Envelope | _Odd, unmask: Unmask, table: Table, builtins: Builtins, size: int
     ) -> None:
         self._envelope = envelope
         self._unmask = unmask
@@ -229,8 +249,8 @@ class _Reading:
         return Response(identity, result, error)
 
     def _params(self, method: str) -> Any:
-        raw = self._envelope.params
-        given = None if raw in (_ABSENT, _NULL) else raw
+        params = self._envelope.params
+        given = None if params in (_ABSENT, _NULL) else params
         entry = self._table.get(method)
         model: type[Wire] | None
         if entry is not None and entry.direction == "toDaemon" and entry.handler is not None:

@@ -33,14 +33,16 @@ _anything = msgspec.json.Decoder()
 _plain_objects = msgspec.json.Decoder(dict[str, Any])
 
 
-def decode_params(model: type[W], raw: msgspec.Raw | None, unmask: Unmask = bytes) -> W:
-    """The model of a `params` object; None is one without members.
+def decode_params(
+    model: type[W], params: dict[str, msgspec.Raw] | msgspec.Raw | None, unmask: Unmask = bytes
+) -> W:
+    """The model of a `params` object, given as text or split; None is one without members.
 
     `unmask` turns a part of the text back into what the host wrote. Raises InvalidParams with at
     most 50 errors.
     """
     try:
-        given = _objects.decode(raw) if raw is not None else {}
+        given = _objects.decode(params) if isinstance(params, msgspec.Raw) else params or {}
     except msgspec.ValidationError:
         raise invalid_params([{"path": "", "message": "expected an object"}]) from None
     except msgspec.DecodeError as error:

@@ -111,6 +111,8 @@ BAD: list[tuple[Any, str]] = [
     ({"role": "user", "content": [TEXT, None]}, "content.1"),
     ({"role": "user", "content": [{"text": "x"}]}, "content.0.type"),
     ({"role": "user", "content": [{"type": ""}]}, "content.0.type"),
+    ({"role": "user", "content": [{"type": ["text"], "text": "x"}]}, "content.0.type"),
+    ({"role": "user", "content": [TEXT, {"type": "text"}]}, "content.1.text"),
     ({"role": "user", "content": [{"type": "text"}]}, "content.0.text"),
     ({"role": "user", "content": [{"type": "text", "text": 7}]}, "content.0.text"),
     ({"role": "user", "content": [{"type": "image"}]}, "content.0.source"),
