@@ -50,7 +50,7 @@ def planned(session: Session, job: Job, snapshot: Snapshot, made: Drafted, summa
         strategy="model" if summary.digest is not None else "deterministic",
         units=plan.units,
         summary=plan.state,
-        audit=audit(snapshot.entries, kept, made.shown, plan.quotes, plan.state.exact_records, stored),
+        audit=audit(snapshot.entries, kept, made.shown, plan.binding, plan.state.exact_records, stored),
         preserved=made.preserved,
         failure=_why_plain(job, summary),
         attempts=summary.attempts,

@@ -670,6 +670,20 @@ export interface Pin {
   tokens: number;
 }
 
+/** The agent's plan as its todo or plan tool last set it: steps, or prose that was agreed on. */
+export interface PlanSnapshot {
+  /** The message with that call. */
+  messageId: string;
+  steps: PlanStep[];
+  text?: string;
+}
+
+/** A step of the agent's plan. */
+export interface PlanStep {
+  title: string;
+  status: "pending" | "inProgress" | "completed" | "cancelled";
+}
+
 /** The predicted size of the next request. */
 export interface Projection {
   /** Predicted prompt, tokens. */
@@ -743,6 +757,8 @@ export interface Quote {
   messageId: string;
   /** Message id of a newer statement on the same subject. */
   supersededBy?: string;
+  /** The earlier statement that words like `make that 12` are about. */
+  about?: string;
 }
 
 /** One owner of a reused tool call id. */
@@ -1211,6 +1227,7 @@ export interface SessionSummary {
   risks: string[];
   nextSteps: string[];
   exactRecords: ExactRecord[];
+  plan?: PlanSnapshot;
 }
 
 /** Parameters of `session/update`; what is absent stays as it is. */

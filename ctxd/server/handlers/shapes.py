@@ -13,7 +13,7 @@ from ctxd.core.fold import Entry
 from ctxd.core.projection import Projection
 from ctxd.model import events
 from ctxd.model.records import Span
-from ctxd.model.summary import SessionSummary
+from ctxd.model.summary import PlanSnapshot, SessionSummary
 from ctxd.server.wire import compactions, hosts, projections, sessions
 from ctxd.server.wire.base import NativeValue
 from ctxd.service import pins
@@ -310,7 +310,9 @@ def _summary(summary: SessionSummary) -> compactions.SessionSummary:
         schema_version=1,
         goal=summary.goal,
         constraints=[
-            compactions.Quote(text=q.text, message_id=q.message_id, superseded_by=q.superseded_by)
+            compactions.Quote(
+                text=q.text, message_id=q.message_id, superseded_by=q.superseded_by, about=q.about or None
+            )
             for q in summary.constraints
         ],
         decisions=[
@@ -328,6 +330,15 @@ def _summary(summary: SessionSummary) -> compactions.SessionSummary:
         exact_records=[
             compactions.ExactRecord(heading=r.heading, payload=r.payload) for r in summary.exact_records
         ],
+        plan=_plan(summary.plan) if summary.plan else None,
+    )
+
+
+def _plan(plan: PlanSnapshot) -> compactions.PlanSnapshot:
+    return compactions.PlanSnapshot(
+        message_id=plan.message_id,
+        steps=[compactions.PlanStep(title=s.title, status=s.status) for s in plan.steps],
+        text=plan.text or None,
     )
 
 

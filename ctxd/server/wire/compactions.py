@@ -40,6 +40,9 @@ class Quote(Wire):
     superseded_by: str | None = Field(
         default=None, description="Message id of a newer statement on the same subject."
     )
+    about: str | None = Field(
+        default=None, description="The earlier statement that words like `make that 12` are about."
+    )
 
 
 class Decision(Wire):
@@ -65,6 +68,21 @@ class ExactRecord(Wire):
     payload: str
 
 
+class PlanStep(Wire):
+    """A step of the agent's plan."""
+
+    title: str
+    status: Literal["pending", "inProgress", "completed", "cancelled"]
+
+
+class PlanSnapshot(Wire):
+    """The agent's plan as its todo or plan tool last set it: steps, or prose that was agreed on."""
+
+    message_id: str = Field(description="The message with that call.")
+    steps: list[PlanStep]
+    text: str | None = None
+
+
 class SessionSummary(Wire):
     """Typed task state that a compaction carries on."""
 
@@ -79,6 +97,7 @@ class SessionSummary(Wire):
     risks: list[str]
     next_steps: list[str]
     exact_records: list[ExactRecord]
+    plan: PlanSnapshot | None = None
 
 
 class ConstraintAudit(Wire):
