@@ -198,6 +198,8 @@ def _is_template(old: Statement, new: Statement, kinds: frozenset[str]) -> bool:
     if shared < SAME or (old.about ^ new.about) - _dimensions(kinds):
         return False
     (kind,) = kinds
+    if kind == "label":
+        return False
     if len(old.keys(kind)) != 1 or len(new.keys(kind)) != 1:
         return False
     others = {v.kind for v in (*old.values, *new.values)} - {kind}

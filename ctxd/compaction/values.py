@@ -153,6 +153,14 @@ _NAMES = (
     r"(?=来|负责|审[核批]|批准|处理|值班|[，。；]|$)"
 )
 
+_LABELS = (
+    r"\b(?:step|test|bug|issue|ticket|pr|mr|part|chapter|section|line|page|task|item|option|case|phase|round"
+    r"|question|figure|table|row|column|commit|milestone|sprint|story|problem|exercise|example|appendix|slide"
+    r"|scenario|variant|batch|iteration|stage|lesson)s?\s+#?\d+\b|(?<!\w)#\d+\b"
+    rf"|第\s?(?:\d+|{_ZN})\s?(?:步|章|节|行|页|条|个|项|题|轮|期|部分|阶段)"
+)
+"""A number behind what it counts off names one of many: it is no value that another could replace."""
+
 _KINDS = (
     ("literal", r"`[^`\n]{1,80}`|\"[^\"\n]{1,80}\"|“[^”\n]{1,80}”|「[^」\n]{1,80}」|《[^》\n]{1,60}》"),
     ("url", r"\bhttps?://[^\s，。；）)]*[^\s，。；）).,;:!?'\"]|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
@@ -171,6 +179,7 @@ _KINDS = (
     ("tone", _TONES),
     ("language", _LANGUAGES),
     ("format", _FORMATS),
+    ("label", _LABELS),
     ("number", _NUMBERS),
     ("name", _NAMES),
 )
