@@ -680,7 +680,7 @@ export interface PlanSnapshot {
 
 /** A step of the agent's plan. */
 export interface PlanStep {
-  title: string;
+  text: string;
   status: "pending" | "inProgress" | "completed" | "cancelled";
 }
 

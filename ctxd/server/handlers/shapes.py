@@ -337,7 +337,7 @@ def _summary(summary: SessionSummary) -> compactions.SessionSummary:
 def _plan(plan: PlanSnapshot) -> compactions.PlanSnapshot:
     return compactions.PlanSnapshot(
         message_id=plan.message_id,
-        steps=[compactions.PlanStep(title=s.title, status=s.status) for s in plan.steps],
+        steps=[compactions.PlanStep(text=s.title, status=s.status) for s in plan.steps],
         text=plan.text or None,
     )
 

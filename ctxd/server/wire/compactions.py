@@ -71,7 +71,7 @@ class ExactRecord(Wire):
 class PlanStep(Wire):
     """A step of the agent's plan."""
 
-    title: str
+    text: str
     status: Literal["pending", "inProgress", "completed", "cancelled"]
 
 
