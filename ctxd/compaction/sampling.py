@@ -26,12 +26,18 @@ UNKNOWN_WINDOW_BUDGET = 24_000
 MARGIN = (10, 13)
 """The prompt is counted with the session's encoding; a summariser's own may need more."""
 
-Trouble: TypeAlias = Literal["overflow", "transient", "fatal", "timeout", "declined", "unavailable"]
+Trouble: TypeAlias = Literal["overflow", "transient", "fatal", "timeout", "declined", "unavailable", "gone"]
 """`overflow`: the input must shrink; `transient`: the same may work later; `fatal`: it will not;
-`declined`: the host did not want it; `unavailable`: there is nobody to ask."""
+`declined`: the host did not want it; `unavailable`: there is nobody to ask; `gone`: nor to tell."""
 
 Failure: TypeAlias = Literal[
-    "noSampler", "contextExhausted", "emptyExhausted", "invalidOutput", "transientExhausted", "deterministic"
+    "noSampler",
+    "hostGone",
+    "contextExhausted",
+    "emptyExhausted",
+    "invalidOutput",
+    "transientExhausted",
+    "deterministic",
 ]
 
 _RETRYABLE = frozenset({408, 409, 425, 429})
@@ -123,6 +129,8 @@ class Sampling:
         match trouble:
             case "unavailable":
                 return GaveUp("noSampler", counts=False)
+            case "gone":
+                return GaveUp("hostGone", counts=False)
             case "declined":
                 return GaveUp("deterministic", counts=False)
             case "fatal":

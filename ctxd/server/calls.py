@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from ctxd.model.settings import Settings
 from ctxd.server.codec import Id
 from ctxd.server.methods import Table
-from ctxd.server.outbound import GONE, HostError, Outbound
+from ctxd.server.outbound import NONSENSE, HostError, Outbound
 from ctxd.server.wire.base import Wire
 
 
@@ -58,7 +58,7 @@ class Host:
         try:
             return result_type.model_validate(result)
         except ValidationError:
-            raise HostError(GONE) from None
+            raise HostError(NONSENSE) from None
 
 
 Factory = Callable[[Settings, Host], Awaitable[Daemon]]

@@ -44,6 +44,9 @@ class HostError(Exception):
 GONE = 0
 """Code of a HostError when no answer will ever come."""
 
+NONSENSE = 1
+"""Code of a HostError for an answer that is none."""
+
 
 class Outbound:
     """The sending side of the connection."""
@@ -124,7 +127,7 @@ class Outbound:
         code, message = error.get("code"), error.get("message")
         future.set_exception(
             HostError(
-                code if isinstance(code, int) else GONE,
+                code if isinstance(code, int) else NONSENSE,
                 message if isinstance(message, str) else "",
                 error.get("data"),
             )

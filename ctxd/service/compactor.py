@@ -199,7 +199,11 @@ async def _run(session: Session, job: Job, snapshot: Snapshot) -> Compaction:
         return await _finish(session, job, snapshot, plain, Summarised(failure="nothingToSummarise"))
     if job.delivery == "inline":
         return await _wait_for_input(session, job, snapshot, plain, items, units)
-    made, summary = await _word(session, job, snapshot, plain, await summarise(session, job, items, units))
+    summary = await summarise(session, job, items, units)
+    if summary.failure == "hostGone":
+        # Whoever wanted this is not there any more; the next one finds the session as it was.
+        return ended(job, snapshot, "failed", summary)
+    made, summary = await _word(session, job, snapshot, plain, summary)
     settle(session, summary)
     return await _finish(session, job, snapshot, made, summary)
 

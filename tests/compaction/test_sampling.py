@@ -110,6 +110,7 @@ def test_a_last_answer_is_not_asked_for_again() -> None:
         ("fatal", GaveUp("deterministic")),
         ("declined", GaveUp("deterministic", counts=False)),
         ("unavailable", GaveUp("noSampler", counts=False)),
+        ("gone", GaveUp("hostGone", counts=False)),
     ],
 )
 def test_what_will_not_get_better_ends_at_once(trouble: Trouble, end: GaveUp) -> None:

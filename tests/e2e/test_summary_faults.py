@@ -344,6 +344,16 @@ def test_killed_between_sample_and_checkpoint_a_session_is_what_it_was(remote: R
     assert remote.peer.wait(asked)["outcome"] == "applied"
 
 
+@behaviour("summary.host-gone")
+def test_a_host_that_leaves_while_it_is_asked_leaves_the_session_as_it_was(remote: Remote) -> None:
+    before = remote.view()
+    remote.ask()
+    remote.question()
+    assert remote.peer.leave() == 1
+    remote.restart(kill=True)
+    assert remote.view() == before
+
+
 # Cancelled
 
 

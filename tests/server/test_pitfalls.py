@@ -193,12 +193,12 @@ def test_row_19_cancelling_a_request_cancels_what_it_asked_the_host(peer: Peer) 
     ("answer", "seen"),
     [
         ({"result": {"text": "ok"}, "extra": 1}, "ok"),
-        ({"result": {"text": 5}}, "host error 0"),
-        ({"result": None}, "host error 0"),
-        ({"result": "x"}, "host error 0"),
+        ({"result": {"text": 5}}, "host error 1"),
+        ({"result": None}, "host error 1"),
+        ({"result": "x"}, "host error 1"),
         ({"error": {"code": -32601, "message": "no"}}, "host error -32601"),
-        ({"error": "broken"}, "host error 0"),
-        ({"error": {"code": "x"}, "result": {}}, "host error 0"),
+        ({"error": "broken"}, "host error 1"),
+        ({"error": {"code": "x"}, "result": {}}, "host error 1"),
     ],
 )
 def test_row_20_whatever_the_host_answers_wakes_the_handler(

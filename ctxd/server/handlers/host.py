@@ -10,7 +10,7 @@ from ctxd.dialects.overflow import ProviderError
 from ctxd.model.errors import Timeout
 from ctxd.server.calls import Host as Connection
 from ctxd.server.handlers import shapes
-from ctxd.server.outbound import GONE, HostError
+from ctxd.server.outbound import GONE, NONSENSE, HostError
 from ctxd.server.wire import context, hosts, sessions
 from ctxd.service.host import HookReply, HookRequest, SampleFailed, SampleReply, SampleRequest
 from ctxd.service.session import Session
@@ -112,6 +112,8 @@ class WireHost:
 def _failed(error: HostError) -> SampleFailed:
     """What a host's error means for a summary: its provider's error where it passes one on."""
     if error.code == GONE:
+        return SampleFailed("gone", "the host has left")
+    if error.code == NONSENSE:
         return SampleFailed("transient", "the host gave nothing that is an answer")
     if error.code == _NOBODY:
         return SampleFailed("unavailable", "the host has no model to ask")
