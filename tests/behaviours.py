@@ -418,4 +418,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "summary.unshown": Behaviour(
         "Of what a model could not be shown the facts are extracted.", "behaviour.md §5"
     ),
+    "summary.host-gone": Behaviour(
+        "A host that leaves while it is asked leaves the session as it was.", "behaviour.md §5"
+    ),
 }
