@@ -287,6 +287,67 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "compaction.target": Behaviour("The target is the smallest of its bounds.", "behaviour.md §5"),
     "compaction.gain": Behaviour("A gain is five percent or more.", "reports.md B25"),
     "compaction.task": Behaviour("An active task of six thousand characters stays whole.", "behaviour.md §5"),
+    "handoff.band": Behaviour(
+        "The model is told of a compaction in the band below it, and at no other time.", "behaviour.md §6"
+    ),
+    "handoff.once-an-epoch": Behaviour("One handoff in an epoch, over restarts too.", "behaviour.md §6"),
+    "handoff.hidden": Behaviour("People neither see nor find a handoff.", "behaviour.md §6"),
+    "handoff.suppressed": Behaviour(
+        "Handoff records that contradict or are not understood suppress their epoch.", "blade.md §4"
+    ),
+    "handoff.race": Behaviour("Of requests at once one gives the handoff.", "blade.md §4"),
+    "handoff.after-elision": Behaviour("The band is looked at after elision.", "blade.md §4"),
+    "undo.view": Behaviour(
+        "Undo brings back the view of before, and what came since behind it.", "behaviour.md §10"
+    ),
+    "undo.pins": Behaviour("Undo leaves pins as they are now.", "behaviour.md §10"),
+    "partial.newer": Behaviour("A partial compaction leaves all that is newer as it is.", "behaviour.md §10"),
+    "partial.units": Behaviour(
+        "A partial compaction covers no call that waits for its result.", "behaviour.md §10"
+    ),
+    "partial.request": Behaviour(
+        "A request whose words a partial compaction covers is repeated while it is worked on.",
+        "behaviour.md §5",
+    ),
+    "pins.verbatim": Behaviour("What is pinned is in every view, word for word.", "behaviour.md §10"),
+    "pins.whole": Behaviour("What is pinned is neither elided nor clipped.", "behaviour.md §10"),
+    "pins.budget": Behaviour("Pins have a budget, counted with all they keep.", "behaviour.md §10"),
+    "contains.outputs": Behaviour(
+        "Whether the model still sees an output is said, and why not.", "protocol.md §3"
+    ),
+    "contains.files": Behaviour(
+        "A file that was written since it was read is not in context.", "protocol.md §3"
+    ),
+    "recovery.smaller": Behaviour(
+        "An overflow is answered with a strictly smaller request.", "behaviour.md §5"
+    ),
+    "recovery.once": Behaviour("One recovery for each success.", "reports.md B22"),
+    "recovery.fails-closed": Behaviour(
+        "What is no overflow, or came after output, fails and changes nothing.", "behaviour.md §5"
+    ),
+    "recovery.restart": Behaviour("A restart neither repeats a recovery nor loses one.", "behaviour.md §5"),
+    "overflow.recognised": Behaviour(
+        "Overflows are recognised in the words of every provider served.", "behaviour.md §5"
+    ),
+    "overflow.rate-limits": Behaviour("A rate limit is never taken for an overflow.", "behaviour.md §5"),
+    "search.values": Behaviour(
+        "A value is found by the words around it, with the page it is on.", "issue 3, shows 4"
+    ),
+    "search.everything": Behaviour("All that was ever stored can be searched.", "behaviour.md §7"),
+    "search.rebuilt": Behaviour(
+        "An index that cannot be believed is filled again from the log.", "behaviour.md §7"
+    ),
+    "threshold.exact": Behaviour(
+        "At the threshold a compaction comes, and one token below it none.", "behaviour.md §2"
+    ),
+    "threshold.elision-first": Behaviour("No summary is made where elision is enough.", "blade.md §11"),
+    "threshold.downshift": Behaviour(
+        "A smaller model is compacted for before its first request.", "reports.md C42"
+    ),
+    "threshold.unknown": Behaviour("An unknown window elides and never compacts.", "behaviour.md §2"),
+    "threshold.small": Behaviour("Windows of a few thousand tokens work.", "behaviour.md §2"),
+    "loops.floor": Behaviour("A floor at the threshold never makes a loop.", "reports.md B21"),
+    "loops.brim": Behaviour("At the brim compactions are few and every request fits.", "reports.md B26"),
     "append.client-id": Behaviour(
         "A repeated client id appends nothing twice, over restarts too.", "protocol.md §2"
     ),

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ctxd.dialects.overflow import ErrorKind, ProviderError, Recognised, recognise
+from tests.support.behaviour import behaviour
 
 ERRORS: list[dict[str, Any]] = [
     json.loads(line) for line in (Path(__file__).parent / "provider_errors.jsonl").read_text().splitlines()
@@ -32,11 +33,13 @@ def read(error: dict[str, Any]) -> ProviderError:
     )
 
 
+@behaviour("overflow.recognised")
 @pytest.mark.parametrize("error", of_kind("overflow"))
 def test_a_request_that_was_too_large_is_recognised_with_the_limit_it_names(error: dict[str, Any]) -> None:
     assert recognise(read(error)) == Recognised("overflow", error.get("limit", 0))
 
 
+@behaviour("overflow.rate-limits")
 @pytest.mark.parametrize("error", of_kind("rateLimit"))
 def test_a_rate_limit_is_never_taken_for_an_overflow(error: dict[str, Any]) -> None:
     assert recognise(read(error)) == Recognised("rateLimit")

@@ -260,9 +260,9 @@ def test_e64_restored_files_stay_inside_the_target_and_are_counted(host: LocalHo
         session.append({"role": "assistant", "content": [read]}, results((f"r{number}", path.read_text())))
     session.append(said("read"))
     talk(session, 16, name="u")
-    report = compact(session, targetTokens=3_000)
+    report = compact(session, targetTokens=8_000)
     assert report["outcome"] == "applied"
-    assert report["after"]["tokens"] <= 3_000
+    assert report["after"]["tokens"] <= 8_000
     assert report["restoredFiles"]
     items = session.project(detail="items")["items"]
     assert abs(sum(item["tokens"] for item in items) - report["after"]["tokens"]) <= len(items)

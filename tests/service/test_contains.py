@@ -9,6 +9,7 @@ import pytest
 from ctxd.core.facts import digest_of
 from tests.reports.checks import talk
 from tests.service.host import Answer, LocalHost, Refused, Session
+from tests.support.behaviour import behaviour
 
 MODEL = {"id": "claude-sonnet-4-5", "contextWindow": 200_000}
 BODY = "def area(r):\n    return 3.14 * r * r\n" * 40
@@ -43,6 +44,7 @@ def compact(session: Session) -> None:
     assert session.compact(strategy="deterministic", targetTokens=800)["outcome"] == "applied"
 
 
+@behaviour("contains.outputs")
 def test_an_output_is_in_context_until_it_is_compacted(session: Session) -> None:
     message_id = ran(session, "c1", BODY, file_path="/a.py")
     for handle in ("c1", digest_of(BODY), message_id):
@@ -89,6 +91,7 @@ def test_a_file_is_in_context_by_its_newest_whole_read(session: Session) -> None
     assert contains(session, path="a.py") == {"inContext": False, "reason": "compacted"}
 
 
+@behaviour("contains.files")
 def test_a_written_file_must_be_read_again(session: Session) -> None:
     ran(session, "c1", BODY, file_path="/a.py")
     ran(session, "c2", "ok", name="Edit", file_path="/a.py")

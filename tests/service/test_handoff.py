@@ -11,6 +11,7 @@ from ctxd.model.records import Draft
 from tests.reports.checks import calls, results, said, sent, talk, user
 from tests.service.host import Answer, LocalHost, Session
 from tests.store.desk import Desk
+from tests.support.behaviour import behaviour
 
 MODEL = {"id": "claude-sonnet-4-5", "contextWindow": 20_000}
 QUIET = {"elision": {"enabled": False}}
@@ -52,6 +53,7 @@ def stages(request: Answer) -> list[str]:
     return [stage["stage"] for stage in request["report"]["stages"]]
 
 
+@behaviour("handoff.band")
 @pytest.mark.parametrize(("share", "handed"), [(0.69, 0), (0.71, 1), (0.79, 1)])
 def test_it_is_given_in_the_band_and_not_below(quiet: LocalHost, share: float, handed: int) -> None:
     session = filled(quiet, share)
@@ -80,6 +82,7 @@ def test_the_edges_of_the_band_belong_to_what_begins_there(quiet: LocalHost) -> 
         assert handoffs(fresh.prepare("iteration")["messages"]) == handed
 
 
+@behaviour("handoff.once-an-epoch")
 def test_it_is_given_once_in_an_epoch_and_not_again_after_a_restart(quiet: LocalHost) -> None:
     session = filled(quiet, 0.72)
     first = session.prepare("iteration")["messages"]
@@ -117,6 +120,7 @@ def test_it_is_not_kept_in_the_tail_of_the_checkpoint_right_behind_it(quiet: Loc
     assert TAG not in str(report)
 
 
+@behaviour("handoff.hidden")
 def test_people_neither_see_nor_find_it(quiet: LocalHost) -> None:
     session = filled(quiet, 0.72)
     session.prepare("iteration")
@@ -134,6 +138,7 @@ def test_it_is_no_turn_of_the_user_and_no_request(quiet: LocalHost) -> None:
     assert TAG not in str(ledger)
 
 
+@behaviour("handoff.race")
 def test_two_requests_at_once_have_one_between_them(quiet: LocalHost) -> None:
     session = filled(quiet, 0.72)
     asked = ("context/prepare", {"sessionId": session.id, "phase": "iteration"})
@@ -152,6 +157,7 @@ def test_two_requests_at_once_elide_once_between_them(host: LocalHost) -> None:
     assert answers[0]["generation"] == answers[1]["generation"]
 
 
+@behaviour("handoff.after-elision")
 def test_what_elision_frees_is_freed_before_the_band_is_looked_at(host: LocalHost) -> None:
     """E §4, weakness: the phase was the one before snipping."""
     session = host.open(model={**MODEL, "contextWindow": 60_000})
@@ -236,6 +242,7 @@ MALFORMED: dict[str, list[dict[str, Any]]] = {
 }
 
 
+@behaviour("handoff.suppressed")
 @pytest.mark.parametrize("records", MALFORMED.values(), ids=MALFORMED)
 def test_records_that_cannot_be_believed_suppress_the_whole_epoch(
     quiet: LocalHost, records: list[dict[str, Any]]

@@ -9,6 +9,7 @@ import pytest
 from ctxd.service.pins import PREFACE
 from tests.reports.checks import calls, results, said, sent, talk, user
 from tests.service.host import Answer, LocalHost, Refused, Session
+from tests.support.behaviour import behaviour
 
 MODEL = {"id": "claude-sonnet-4-5", "contextWindow": 200_000}
 WORDS = "Never touch prod-db-7; the port is 8081. 绝不要推送到 main 分支。"
@@ -39,6 +40,7 @@ def shown_pins(session: Session) -> int:
     return sum(PREFACE + WORDS in str(message["content"]) for message in sent(session))
 
 
+@behaviour("pins.verbatim")
 def test_a_pinned_text_stays_word_for_word_through_five_compactions_and_restarts(
     host: LocalHost, session: Session
 ) -> None:
@@ -72,6 +74,7 @@ def test_a_pinned_message_stays_byte_for_byte_through_five_compactions(
     assert message in host.open().messages("model")
 
 
+@behaviour("pins.whole")
 def test_a_pinned_tool_result_is_neither_elided_nor_clipped_nor_parted_from_its_call(
     session: Session,
 ) -> None:
@@ -121,6 +124,7 @@ def test_an_unpinned_text_leaves_the_view_and_an_unpinned_message_may_go(session
     assert message_id not in [line["messageId"] for line in session.lines("model")]
 
 
+@behaviour("pins.budget")
 def test_the_budget_is_counted_told_and_kept(host: LocalHost) -> None:
     session = host.open(model=MODEL)
     session.append(user("go"), said("ok"))

@@ -9,6 +9,7 @@ import pytest
 
 from tests.reports.checks import calls, results, said, sent, talk, user
 from tests.service.host import Answer, LocalHost, Refused, Session
+from tests.support.behaviour import behaviour
 
 MODEL = {"id": "claude-sonnet-4-5", "contextWindow": 200_000}
 OVERFLOW = {"status": 400, "message": "prompt is too long: 208310 tokens > 200000 maximum"}
@@ -33,6 +34,7 @@ def size(session: Session) -> int:
     return tokens
 
 
+@behaviour("recovery.smaller")
 def test_an_overflow_is_answered_with_a_strictly_smaller_request(host: LocalHost) -> None:
     session = opened(host)
     request = session.prepare()
@@ -46,6 +48,7 @@ def test_an_overflow_is_answered_with_a_strictly_smaller_request(host: LocalHost
     sent(session, "retry")
 
 
+@behaviour("recovery.once")
 def test_a_second_overflow_in_a_row_fails_and_changes_nothing(host: LocalHost) -> None:
     session = opened(host)
     overflow(session, session.prepare()["requestId"])
@@ -65,6 +68,7 @@ def test_a_success_allows_the_next_recovery(host: LocalHost) -> None:
     assert overflow(session, session.prepare()["requestId"])["action"] == "retry"
 
 
+@behaviour("recovery.fails-closed")
 @pytest.mark.parametrize(
     ("error", "fields", "reason"),
     [
@@ -154,6 +158,7 @@ def test_a_report_repeated_after_a_restart_is_answered_with_what_was_done(host: 
     assert session.revision == revision
 
 
+@behaviour("recovery.restart")
 def test_a_recovery_that_a_crash_prevented_is_made_when_the_report_comes_again(
     host: LocalHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from ctxd.service.searching import OVERLAP_BYTES, PASSAGE_BYTES, SNIPPET_CHARS, passages
 from tests.service.host import Answer, LocalHost, Session
+from tests.support.behaviour import behaviour
 
 SMALL_PAGES = {"recall": {"pageBytes": 2_000}}
 
@@ -46,6 +47,7 @@ def begun(host: LocalHost) -> Session:
     return session
 
 
+@behaviour("search.values")
 def test_a_value_in_the_middle_is_found_by_the_words_around_it_and_is_on_the_page_named(
     host: LocalHost,
 ) -> None:
@@ -145,6 +147,7 @@ def test_what_was_appended_since_the_last_search_is_found(host: LocalHost) -> No
     assert len(search(session, "marmot beaver")) == 2
 
 
+@behaviour("search.everything")
 def test_everything_is_still_found_after_compactions_and_a_restart(host: LocalHost) -> None:
     session = begun(host)
     for number in range(30):
@@ -162,6 +165,7 @@ def index_file(host: LocalHost) -> Path:
     return found
 
 
+@behaviour("search.rebuilt")
 @pytest.mark.parametrize("damage", ["deleted", "garbage", "of another session"])
 def test_an_index_that_cannot_be_believed_is_filled_again_from_the_log(
     host: LocalHost, tmp_path: Path, damage: str

@@ -9,6 +9,7 @@ import pytest
 
 from tests.reports.checks import results, said, sent, talk, user
 from tests.service.host import Answer, LocalHost, Session
+from tests.support.behaviour import behaviour
 
 SONNET = "claude-sonnet-4-5"
 QUIET = {"elision": {"enabled": False}, "handoff": {"enabled": False}}
@@ -39,6 +40,7 @@ def long_session(host: LocalHost, window: int | None = 100_000, name: str = "s1"
     return session
 
 
+@behaviour("threshold.exact")
 def test_at_the_threshold_a_compaction_comes_and_one_token_below_it_none(host: LocalHost) -> None:
     host.configure(QUIET)
     threshold = long_session(host).project()["compactionThreshold"]
@@ -73,6 +75,7 @@ def test_a_compaction_lands_well_below_the_threshold_and_the_next_is_not_due_at_
     assert stages(session.prepare()) == []
 
 
+@behaviour("threshold.elision-first")
 def test_what_elision_frees_spares_a_compaction(host: LocalHost) -> None:
     """E §11, weakness: the summary was made before it was looked whether snipping was enough."""
     session = host.open(model=model(60_000))
@@ -108,6 +111,7 @@ def test_a_floor_at_the_threshold_is_said_with_numbers(host: LocalHost) -> None:
     assert (by_hand["outcome"], by_hand["floor"]) == ("cannotReach", found["floor"])
 
 
+@behaviour("loops.floor")
 def test_a_floor_above_the_threshold_never_makes_a_loop(host: LocalHost) -> None:
     session = heavy(host, 65_536, 43_000, maxOutputTokens=32_000)
     generation = session.project()["generation"]
@@ -134,6 +138,7 @@ def test_a_floor_just_below_the_threshold_makes_no_loop_either(host: LocalHost) 
     sent(session)
 
 
+@behaviour("loops.brim")
 @pytest.mark.parametrize("words", [40, 200, 1_000])
 @pytest.mark.parametrize("window", [8_000, 20_000, 60_000])
 def test_twenty_turns_at_the_brim_compact_seldom_and_always_fit(
@@ -185,6 +190,7 @@ def test_usage_from_before_a_compaction_triggers_none_after_it(host: LocalHost) 
 # Windows
 
 
+@behaviour("threshold.downshift")
 def test_a_smaller_model_is_compacted_for_before_its_first_request(host: LocalHost) -> None:
     session = host.open(model=model(200_000))
     talk(session, 30, words=1_500)
@@ -216,6 +222,7 @@ def test_a_larger_model_wakes_nothing(host: LocalHost) -> None:
     assert stages(session.prepare("iteration")) == []
 
 
+@behaviour("threshold.unknown")
 def test_an_unknown_window_is_said_and_never_compacts_or_hands_off_but_elides(host: LocalHost) -> None:
     session = host.open(model=model(None))
     talk(session, 30, words=3_000)
@@ -237,6 +244,7 @@ def test_a_person_may_compact_without_a_window(host: LocalHost) -> None:
     assert session.compact(strategy="deterministic")["outcome"] == "applied"
 
 
+@behaviour("threshold.small")
 @pytest.mark.parametrize("window", [4_096, 8_000, 8_192])
 def test_small_windows_work(host: LocalHost, window: int) -> None:
     session = host.open(model=model(window))

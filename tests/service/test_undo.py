@@ -8,6 +8,7 @@ import pytest
 
 from tests.reports.checks import calls, results, said, sent, talk, user
 from tests.service.host import Answer, LocalHost, Refused, Session
+from tests.support.behaviour import behaviour
 
 MODEL = {"id": "claude-sonnet-4-5", "contextWindow": 200_000}
 
@@ -47,6 +48,7 @@ def everything(session: Session) -> Answer:
     }
 
 
+@behaviour("undo.view")
 def test_undo_brings_back_the_view_byte_for_byte(session: Session) -> None:
     before = view(session)
     compact(session)
@@ -112,6 +114,7 @@ def test_after_a_restart_the_same_can_be_taken_back(host: LocalHost, session: Se
     assert view(host.open()) == after
 
 
+@behaviour("undo.pins")
 def test_pins_are_as_they_are_now(session: Session) -> None:
     session.call("context/pin", text="old words")
     old = session.call("context/pins")["pins"][0]["pinId"]
@@ -219,6 +222,7 @@ def test_a_committed_plan_can_be_taken_back(session: Session) -> None:
 # The beginning alone
 
 
+@behaviour("partial.newer")
 @pytest.mark.parametrize("turn", [2, 5, 8])
 def test_everything_newer_stays_byte_for_byte(session: Session, turn: int) -> None:
     before = view(session)
@@ -238,6 +242,7 @@ def test_a_unit_is_covered_whole_whichever_of_its_messages_is_named(session: Ses
     sent(session)
 
 
+@behaviour("partial.units")
 def test_a_call_that_waits_is_never_covered(session: Session) -> None:
     session.append(user("go"), calls("w1", "w2"), results(("w1", "one")))
     before = view(session)
@@ -247,6 +252,7 @@ def test_a_call_that_waits_is_never_covered(session: Session) -> None:
     assert calls("w1", "w2") in sent(session)
 
 
+@behaviour("partial.request")
 def test_a_request_being_worked_on_is_repeated_when_its_words_are_covered(session: Session) -> None:
     session.append(user("Rename the parser module, and keep every test green."))
     for number in range(8):
