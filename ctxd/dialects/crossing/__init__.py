@@ -1,0 +1,1 @@
+"""What messages say, apart from how any provider writes it: one reader and one writer for each dialect."""
