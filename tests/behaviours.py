@@ -140,6 +140,11 @@ BEHAVIOURS: dict[str, Behaviour] = {
     ),
     "mending.untouched": Behaviour("A lawful list is handed back as it came.", "behaviour.md §3"),
     "mending.cuts": Behaviour("Both sides of a cut point are as lawful as the whole.", "behaviour.md §3"),
+    "translate.lawful": Behaviour(
+        "A list of any dialect is lawful in any other, and typed by its SDK.", "issue 4, build"
+    ),
+    "translate.ids": Behaviour("Call ids map one to one where a provider restricts them.", "issue 4, build"),
+    "translate.losses": Behaviour("What cannot cross is named, without its content.", "issue 4, build"),
     "wire.native-bytes": Behaviour("A native message is the same bytes in and out.", "protocol.md §2"),
     "wire.null": Behaviour(
         "Null means absent in ctxd's own members, and stays inside native ones.", "protocol.md §10"
