@@ -215,6 +215,14 @@ BEHAVIOURS: dict[str, Behaviour] = {
         "The lines of one response are one response with the last usage.", "issue 2, build"
     ),
     "importers.any-cut": Behaviour("A recording cut at any byte imports lawfully.", "issue 2, build"),
+    "importers.every-file": Behaviour(
+        "Every recorded session imports and replays clean in its own dialect.", "issue 4, shows 1"
+    ),
+    "importers.branches": Behaviour("Only the branch that stands is imported.", "issue 4, build"),
+    "importers.bounded": Behaviour("A file of any size imports in bounded memory.", "reports.md F70"),
+    "import.whole": Behaviour(
+        "An imported session is there after a restart, whole, with its usage.", "issue 4, build"
+    ),
     "client.native": Behaviour("The client sends native values untouched.", "issue 2, build"),
     "client.ends": Behaviour(
         "Leaving the client shuts the daemon down with exit code zero.", "issue 2, build"
@@ -480,6 +488,9 @@ BEHAVIOURS: dict[str, Behaviour] = {
     ),
     "compaction.five-times": Behaviour(
         "Five compactions of a real session break nothing and lose nothing.", "issue 3, shows 1"
+    ),
+    "summary.small-model": Behaviour(
+        "Whatever a model writes, nothing is lost and nothing breaks.", "issue 3, shows 1"
     ),
     "summary.unshown": Behaviour(
         "Of what a model could not be shown the facts are extracted.", "behaviour.md §5"

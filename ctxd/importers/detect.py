@@ -27,6 +27,7 @@ SUFFIXES = (".jsonl", ".json", ".traj")
 """Files that are looked at in a folder."""
 
 _MOST_LINES = 200
+_MOST_LINE_BYTES = 4 * 1024 * 1024
 _Recognizes: TypeAlias = Callable[[dict[str, Any]], bool]
 
 _LINE_FORMATS: dict[Format, _Recognizes] = {
@@ -157,7 +158,7 @@ def _detect_lines(path: Path) -> Format | None:
     """The format whose records the first lines hold."""
     ignored = NoteTaker()
     with path.open("rb") as file:
-        for number, line in read_lines(file, ignored):
+        for number, line in read_lines(file, ignored, max_bytes=_MOST_LINE_BYTES):
             for _, record in read_records([(number, line)], ignored):
                 for format, recognizes in _LINE_FORMATS.items():
                     if recognizes(record):

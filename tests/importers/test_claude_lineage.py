@@ -11,6 +11,7 @@ import pytest
 from ctxd.importers.detect import read_transcripts
 from ctxd.importers.steps import Transcript
 from tests.importers.lawful import assert_lawful, lines, messages, noted, read, tags
+from tests.support.behaviour import behaviour
 
 Record = dict[str, Any]
 
@@ -116,6 +117,7 @@ CASES: list[tuple[str, list[Record], str, dict[str, tuple[int, ...]]]] = [
 ]  # fmt: skip
 
 
+@behaviour("importers.branches")
 @pytest.mark.parametrize(("records", "text", "noted_"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_the_conversation_is_the_path_to_the_newest_leaf(
     tmp_path: Path, records: list[Record], text: str, noted_: dict[str, tuple[int, ...]]

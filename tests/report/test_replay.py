@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,14 @@ import anyio
 import pytest
 
 from ctxd.importers.detect import UnknownFormat
-from ctxd.report.figures import FileReport
+from ctxd.report.figures import FileReport, ReplayReport
 from ctxd.report.replay import Plan, replay_files
 from tests.support.behaviour import behaviour
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT / "../shared/transcripts"
 SAMPLE = ROOT / "ctxd/importers/samples/session.jsonl"
+IMAGE = ROOT / "tests/data/image-result.jsonl"
 LONG = SHARED / "claude-code/long-three-compactions.jsonl"
 SERVED = [
     "claude-code/chinese.jsonl",
@@ -24,7 +26,9 @@ SERVED = [
     "claude-code/one-compaction.jsonl",
     "claude-code/orphans.jsonl",
     "claude-code/torn-line.jsonl",
+    "gemini/cli-session.json",
     "openai-chat/tau-airline-40.json",
+    "swe-agent/function-calling.traj",
 ]
 
 
@@ -70,6 +74,40 @@ def assert_clean(file: FileReport) -> None:
 def test_every_served_transcript_replays_clean_at_every_window(name: str) -> None:
     file = replay(SHARED / name, 200_000, 60_000, 20_000)
     assert_clean(file)
+
+
+@behaviour("importers.every-file")
+@pytest.mark.parametrize(
+    ("name", "outputs"), [("codex/rollout-123-calls.jsonl", 123), ("pi/two-compactions.jsonl", 448)]
+)
+def test_long_sessions_of_other_tools_stay_lawful_and_whole_at_every_window(name: str, outputs: int) -> None:
+    file = replay(SHARED / name, 60_000, 20_000, fast=True)
+    for run in file.managed:
+        assert (run.violations, run.overflows, run.outputs.lost) == ((), (), ()), run.window
+        assert run.requests == file.responses
+        assert run.outputs.outputs == outputs
+        assert run.outputs.recovered == run.outputs.evicted
+    assert file.managed[0].compactions
+    assert file.managed[1].outputs.evicted > outputs // 2
+
+
+def test_a_folder_is_replayed_by_several_daemons_in_the_order_of_its_files(tmp_path: Path) -> None:
+    chat = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+    (tmp_path / "b.json").write_text(json.dumps(chat))
+    (tmp_path / "a.jsonl").write_bytes(IMAGE.read_bytes())
+    (tmp_path / "c.json").write_text("{}")
+    progress = Tally()
+
+    async def main() -> ReplayReport:
+        return await replay_files(Plan(paths=(tmp_path, IMAGE), windows=(60_000,), jobs=3), progress)
+
+    report = anyio.run(main)
+    folder = tmp_path.name
+    assert [file.file for file in report.files] == [IMAGE.name, f"{folder}/a.jsonl", f"{folder}/b.json"]
+    assert [file.format for file in report.files] == ["claude-code", "claude-code", "openai-chat"]
+    assert report.skipped == (f"{folder}/c.json",)
+    assert report.ok
+    assert sorted((steps, done) for _, steps, done in progress.passes) == [(1, 1)] * 2 + [(2, 2)] * 4
 
 
 @behaviour("replay.foreseen")
