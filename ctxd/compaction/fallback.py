@@ -118,15 +118,11 @@ def plan(
     pins = pinned_units(state, items, units)
     share = budget // restoration.SHARE
     gainful = int(gate.most_for_gain(before) / ratio) - 1
+    exact = records.collect_records(state.summary.exact_records, items)
     given = _Given(
-        records=records.keep_newest(
-            record
-            for item in items
-            if _is_host(item) or (item.entry.facts.role == "user" and not item.entry.facts.inserted)
-            for record in records.find_records(item.view.text)
-        ),
+        records=exact,
         plan=snapshots.follow(state.summary.plan, items),
-        digest=extra.digest,
+        digest=records.leave_out(extra.digest, exact) if extra.digest else None,
         unshown=extra.unshown,
         held=extra.held,
         behind=extra.behind,

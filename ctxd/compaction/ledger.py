@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from ctxd.compaction import constraints
-from ctxd.compaction.records import keep_newest, leave_out
+from ctxd.compaction.records import keep_newest
 from ctxd.compaction.snapshots import render_plan
 from ctxd.model.summary import Decision, Mutation, Quote, SessionSummary, Topic
 
@@ -44,11 +44,9 @@ def merge(known: SessionSummary, new: SessionSummary, *, told: bool = False) -> 
 
     Paths are united, the newest role wins; decisions, quotes and records stay word for word. Where a
     model told what is decided (`told`), a known decision that it marks or leaves out becomes stale; of
-    stale ones the newest MAX_STALE stay. Exact records and the plan are the host's, whatever was told.
+    stale ones the newest MAX_STALE stay.
     """
     exact_records = keep_newest((*known.exact_records, *new.exact_records))
-    if told:
-        new = leave_out(new, exact_records)
     mutations = {m.path: m for m in known.mutations}
     for mutation in new.mutations:
         mutations.pop(mutation.path, None)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import get_args
 
+from ctxd.compaction.extract import Item
 from ctxd.model.summary import ExactRecord, SessionSummary, Topic
 
 MAX_RECORDS = 32
@@ -26,6 +27,16 @@ _TOPICS: dict[str, Topic] = {topic.lower(): topic for topic in get_args(Topic)}
 def find_records(text: str) -> list[ExactRecord]:
     """The records of one message, in order. Lines with an unknown heading or no payload are none."""
     return [record for line in text.split("\n") if (record := _read(line)) is not None]
+
+
+def collect_records(known: Sequence[ExactRecord], items: Sequence[Item]) -> tuple[ExactRecord, ...]:
+    """Known records and those in the words of people and the host, kept messages included."""
+    said = (
+        item.view.text
+        for item in items
+        if item.entry.facts.role in ("user", "system", "developer") and not item.entry.facts.inserted
+    )
+    return keep_newest((*known, *(record for text in said for record in find_records(text))))
 
 
 def is_record(line: str) -> bool:
