@@ -158,12 +158,16 @@ def elide(
     reason: ElisionReason,
     count: Callable[[str], int],
 ) -> Elision | None:
-    """The elision of one result, or None where the placeholder would not be smaller."""
+    """The elision of one result, or None where the placeholder would not be smaller.
+
+    For the byte budget bytes are enough: a picture can be few tokens and many megabytes.
+    """
     occurrence = state.results[result.call_id].index(entry.facts.id)
     text = placeholder(call, result, reason, occurrence=occurrence)
     saved = max(0, result.tokens) - count(text)
     saved_bytes = result.bytes - len(text.encode("utf-8", "replace")) + result.media_bytes
-    if saved - _shown(entry, result) + result.media_tokens <= 0 or saved_bytes <= 0:
+    frees_tokens = saved - _shown(entry, result) + result.media_tokens > 0
+    if saved_bytes <= 0 or not (frees_tokens or reason == "byteBudget"):
         return None
     return Elision(
         message_id=entry.facts.id,
