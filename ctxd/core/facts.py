@@ -177,6 +177,7 @@ def describe(
         results=results,
         signed=signed,
         hidden=hidden,
+        dialect=native.dialect,
     )
 
 

@@ -92,6 +92,8 @@ class SessionState(Transcript):
     def __init__(self) -> None:
         super().__init__()
         self.created: SessionCreated | None = None
+        self.dialect = ""
+        self.is_mixed = False
         self.created_at = 0
         self.updated_at = 0
         self.model = Model()
@@ -219,6 +221,7 @@ class SessionState(Transcript):
 
     def _create(self, event: SessionCreated, at: int) -> None:
         self.created = event
+        self.dialect = event.dialect
         self.created_at = at
         self.model = event.model
         self.system, self.tools = event.system, event.tools
@@ -235,6 +238,12 @@ class SessionState(Transcript):
             self.system, self.system_tokens = event.system, event.system_tokens or 0
         if event.tools is not None:
             self.tools, self.tools_tokens = event.tools, event.tools_tokens or 0
+        if event.dialect is not None and event.dialect != self.dialect:
+            # Every message is said anew, by another count.
+            self.dialect = event.dialect
+            self.is_mixed = True
+            self.anchor = None
+            self.generation += 1
 
     def _append(self, event: MessagesAppended, at: int) -> None:
         before = self.load

@@ -58,7 +58,10 @@ class SessionCreated(Event, frozen=True, tag="sessionCreated"):
 
 
 class SessionUpdated(Event, frozen=True, tag="sessionUpdated"):
-    """New model, system or tools; None means unchanged."""
+    """New model, system or tools, or another dialect from now on; None means unchanged.
+
+    Messages before it stay in the dialect they came in.
+    """
 
     model: Model | None = None
     factor: float | None = None
@@ -66,6 +69,7 @@ class SessionUpdated(Event, frozen=True, tag="sessionUpdated"):
     tools: str | None = None
     system_tokens: int | None = None
     tools_tokens: int | None = None
+    dialect: str | None = None
 
 
 class Elision(msgspec.Struct, frozen=True, omit_defaults=True):

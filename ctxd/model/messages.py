@@ -25,11 +25,12 @@ class Native(msgspec.Struct, frozen=True):
     """One native message (item, content): `raw` as it came off the wire, `value` decoded once.
 
     `raw` is one JSON object on one line (UTF-8, no raw line feeds); it is what is stored and
-    handed back. `value` must not be mutated.
+    handed back. `value` must not be mutated. `dialect` is "" for the one the session began with.
     """
 
     raw: bytes
     value: dict[str, Any]
+    dialect: str = ""
 
 
 class CallFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -72,7 +73,7 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     `bytes` is the length of `raw`; `digest` the sha256 hex of `raw`.
     `user_turn` is true when a person speaks. `inserted` names what ctxd itself put there.
     `source` is the id of the message this one stands for (`truncated`, `compact`), else "".
-    `blob` is the ledger digest of `raw` when it is too large for the log.
+    `blob` is the ledger digest of `raw` when it is too large for the log. `dialect` is as in `Native`.
     """
 
     id: str
@@ -91,6 +92,7 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     inserted: Inserted = ""
     source: str = ""
     blob: str = ""
+    dialect: str = ""
 
     def counted(self, tokens: int, sizes: tuple[int, ...]) -> MessageFacts:
         """The same facts with a deferred count filled in; `sizes` are the results' tokens in order."""
