@@ -33,10 +33,14 @@ OPTIONS = {"compaction": {"auto": False}, "summarizer": {"retryDelayMs": 0}}
 """Only the compactions of the test happen; elision is left on."""
 
 
+TOOLS = ("claude-code", "openai-chat")
+"""Folders of recordings in the dialects whose compactions are proven here."""
+
+
 def paths() -> list[Path]:
-    """Every recording of a format served."""
+    """Every recording of Messages API and chat sessions."""
     found = [SAMPLE]
-    for path in sorted(SHARED.glob("*/*.json*")):
+    for path in sorted(path for tool in TOOLS for path in SHARED.glob(f"{tool}/*.json*")):
         try:
             read_transcripts(path)
         except UnknownFormat:
@@ -150,11 +154,18 @@ def feed(session: Session, messages: list[Answer]) -> None:
 def closed(messages: list[Answer]) -> int:
     """How many messages stand before the newest assistant turn, which may still go on."""
     start = len(messages)
-    while start > 0 and messages[start - 1]["role"] != "assistant":
+    while start > 0 and not is_models(messages[start - 1]):
         start -= 1
-    while start > 0 and messages[start - 1]["role"] == "assistant":
+    while start > 0 and is_models(messages[start - 1]):
         start -= 1
     return start
+
+
+def is_models(message: Answer) -> bool:
+    """Whether the model made this message, content or item."""
+    if "role" in message:
+        return message["role"] in ("assistant", "model")
+    return not str(message["type"]).endswith("_output")
 
 
 def judge(report: Answer, summariser: str) -> None:

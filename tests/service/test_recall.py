@@ -58,7 +58,7 @@ def test_a_large_result_is_shown_as_head_handle_and_tail_and_fetched_whole(host:
     shown = session.messages("model")[2]["content"][0]["content"]
     assert shown.startswith("first line\n")
     assert shown.endswith("last line")
-    assert '{"toolCallId": "c1"}' in shown
+    assert '{"toolCallId": "c1", "occurrence": 0}' in shown
     assert len(shown) < 400
     assert session.messages() == [GO, *turn("c1", text)]
     assert session.lines("model")[2]["fidelity"] == "truncate"

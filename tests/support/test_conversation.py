@@ -35,7 +35,7 @@ def test_a_conversation_is_written_as_it_was_read() -> None:
     assert write(read(EVERYTHING)) == EVERYTHING
 
 
-@pytest.mark.parametrize("dialect", registry.NAMES)
+@pytest.mark.parametrize("dialect", ["anthropic", "openai-chat"])
 def test_a_dialects_messages_read_as_the_conversation_they_were_made_of(dialect: str) -> None:
     codec = registry.get(dialect)
     shown = write([codec.view(message) for message in natives(EVERYTHING, dialect)])
