@@ -211,6 +211,9 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "replay.bundled": Behaviour(
         "The bundled session shows everything the demo promises.", "issue 2, shows 1"
     ),
+    "replay.crossed": Behaviour(
+        "A recording replays clean in every other dialect, what stays behind counted.", "issue 4, shows 1"
+    ),
     "importers.merged": Behaviour(
         "The lines of one response are one response with the last usage.", "issue 2, build"
     ),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ctxd.importers.steps import Format
+from ctxd.importers.steps import DialectName, Format
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -40,6 +40,10 @@ def replay(
     ] = None,
     format: Annotated[
         Format | None, typer.Option(help="Read the files as this format instead of telling from content.")
+    ] = None,
+    dialect: Annotated[
+        DialectName | None,
+        typer.Option(help="Manage the sessions in this dialect, translated, instead of their own."),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Files at once, each with a daemon of its own.")] = 1,
     sidechains: Annotated[
@@ -84,6 +88,7 @@ def replay(
                 paths=tuple(paths),
                 windows=tuple(window or (200_000, 60_000)),
                 format=format,
+                dialect=dialect,
                 fast=fast,
                 sidechains=sidechains,
                 jobs=jobs,

@@ -134,11 +134,17 @@ class Managed(_Figures, frozen=True):
 
 
 class FileReport(_Figures, frozen=True):
-    """One file. `accuracy` is None where nothing was reported in it or the pass was left out."""
+    """One file. `accuracy` is None where nothing was reported in it or the pass was left out.
+
+    `managed_as` is the dialect of the managed pass; `left_behind` counts, by kind, what cannot cross into
+    it, and `responses` those that are left there.
+    """
 
     file: str
     format: str
     dialect: str
+    managed_as: str
+    left_behind: dict[str, int]
     sessions: int
     responses: int
     notes: tuple[Note, ...]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -15,7 +16,8 @@ from typing import Protocol, TypeAlias
 import msgspec
 
 from ctxd.importers.detect import UnknownFormat, detect_format, find_files, read_transcripts
-from ctxd.importers.steps import Format, Response, Transcript, sum_notes
+from ctxd.importers.steps import DialectName, Format, Response, Transcript, sum_notes
+from ctxd.report.crossing import cross
 from ctxd.report.figures import Accuracy, Comparison, FileReport, Managed, ReplayReport
 from ctxd.report.host import Host
 from ctxd.report.managed_run import ManagedRun
@@ -38,12 +40,14 @@ class Progress(Protocol):
 class Plan(msgspec.Struct, frozen=True):
     """What is replayed, and how. `fast` leaves out the pass as recorded and the daemon's own validation.
 
-    `sidechains`: conversations beside the main one, too. `jobs`: files at once, each with its daemon.
+    `dialect`: the managed pass speaks it instead of the recording's own. `sidechains`: conversations
+    beside the main one, too. `jobs`: files at once, each with its daemon.
     """
 
     paths: tuple[Path, ...]
     windows: tuple[int, ...]
     format: Format | None = None
+    dialect: DialectName | None = None
     fast: bool = False
     sidechains: bool = False
     jobs: int = 1
@@ -99,13 +103,21 @@ async def _replay_file(file: _File, plan: Plan, progress: Progress) -> FileRepor
     if not plan.fast:
         advance = progress.begin(f"{file.title} as recorded", responses)
         comparisons, violations = await _replay_recorded(transcripts, advance)
-    managed = await _replay_managed(file.title, transcripts, plan, progress)
+    left: Counter[str] = Counter()
+    crossed: list[Transcript] = []
+    for transcript in transcripts:
+        other, losses = cross(transcript, plan.dialect or transcript.dialect)
+        crossed.append(other)
+        left += losses
+    managed = await _replay_managed(file.title, crossed, plan, progress)
     return FileReport(
         file=file.title,
         format=file.format,
-        dialect=transcripts[0].dialect if transcripts else "",
+        dialect=transcripts[0].dialect,
+        managed_as=crossed[0].dialect,
+        left_behind=dict(sorted(left.items())),
         sessions=len(transcripts),
-        responses=responses,
+        responses=_count_responses(crossed),
         notes=sum_notes(note for transcript in transcripts for note in transcript.notes),
         accuracy=Accuracy.of(comparisons) if comparisons else None,
         recorded_violations=tuple(violations),

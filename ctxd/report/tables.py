@@ -37,6 +37,9 @@ def _print_file(console: Console, file: FileReport) -> None:
             console.print("[dim]first of an epoch: system prompt and tools are not in the recording[/]")
     _print_faults(console, "wire violations as recorded", file.recorded_violations)
     if file.managed:
+        if file.managed_as != file.dialect:
+            left = ", ".join(f"{count} x {kind}" for kind, count in file.left_behind.items()) or "nothing"
+            console.print(f"\nTranslated to {file.managed_as}; left behind: {left}", highlight=False)
         console.print("\nManaged by ctxd; prompt sizes are simulated from what was sent")
         console.print(_managed_table(file.managed))
         console.print("[dim]fixed: what a prompt holds beside messages, at most a quarter of the window[/]")

@@ -54,6 +54,8 @@ def render(run: Managed) -> str:
         file="long.jsonl",
         format="claude-code",
         dialect="anthropic",
+        managed_as="anthropic",
+        left_behind={},
         sessions=1,
         responses=225,
         notes=(Note("fusedLine", 1, (128,)),),
