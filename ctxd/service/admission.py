@@ -74,6 +74,8 @@ async def recollect(session: Session, named: Iterable[str]) -> Past:
     gap = session.dialect.view(session.dialect.make("user", "others"))
     expected = 0
     for place, native in zip(sorted(places), natives):
+        if session.name_of(native) != state.dialect:
+            continue  # settled when the session went over to another dialect
         if place != expected:
             ids.append("")
             read.append(gap)

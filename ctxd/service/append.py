@@ -101,6 +101,7 @@ async def admit(
     With `count` nothing is deferred, however large. Blobs are put in the ledger here: bytes are
     durable before an event names them.
     """
+    natives = session.own(natives)
     size = sum([len(native.raw) for native in natives])
     largest = max([len(native.raw) for native in natives], default=0)
     defer = not count and size > INLINE_BYTES

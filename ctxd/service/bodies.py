@@ -35,6 +35,7 @@ class Body(msgspec.Struct, frozen=True):
     length: int
     digest: str
     blob: str
+    dialect: str
 
 
 class Bodies:
@@ -85,6 +86,10 @@ class Bodies:
                 self.remember(message_id, raw)
         return [found[message_id] for message_id in ids]
 
+    def dialect_of(self, message_id: str) -> str:
+        """The dialect a message is in, "" for the session's first. Raises NotFound."""
+        return self._body(message_id).dialect
+
     def time_of(self, message_id: str) -> int:
         """When a message was recorded, milliseconds since 1970. Blocking. Raises NotFound, Corrupt."""
         return self._log.time_of(self._body(message_id).location)
@@ -108,7 +113,7 @@ class Bodies:
         start = 1
         for facts in messages:
             length = 1 if facts.blob else facts.bytes
-            self._index[facts.id] = Body(location, start, length, facts.digest, facts.blob)
+            self._index[facts.id] = Body(location, start, length, facts.digest, facts.blob, facts.dialect)
             start += length + 1
 
     def _fetch(self, ids: Sequence[str]) -> list[bytes]:

@@ -33,7 +33,7 @@ async def export(session: Session, form: Format) -> str:
             return "[" + ",\n".join(line.raw.decode("utf-8") for line in lines) + "]\n"
         case "markdown":
             natives = await session.natives([line.message_id for line in lines])
-            views = [session.dialect.view(native.value) for native in natives]
+            views = [session.view(native) for native in natives]
             return markdown(session.session_id, views)
 
 

@@ -151,7 +151,7 @@ def _row(
     return Row(
         session_id=session_id,
         workspace=created.workspace if created else "",
-        dialect=created.dialect if created else "",
+        dialect=state.dialect,
         model=state.model,
         window=window or known,
         window_source="host" if known else source,

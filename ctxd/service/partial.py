@@ -10,6 +10,7 @@ import anyio
 from ctxd.core.units import divide
 from ctxd.model.errors import NotFound
 from ctxd.model.messages import Native
+from ctxd.service.laws import cut_points
 from ctxd.service.session import Session
 
 
@@ -44,5 +45,4 @@ def behind(session: Session, end: int) -> Literal["request", "work"] | None:
 
 
 def _cuts(session: Session, natives: Sequence[Native]) -> frozenset[int]:
-    views = [session.dialect.view(native.value) for native in natives]
-    return frozenset.intersection(*(frozenset(rule.cut_points(views)) for rule in session.dialect.rules))
+    return cut_points(natives, [session.view(native) for native in natives], session.name_of)

@@ -9,8 +9,6 @@ from ctxd.core.facts import describe
 from ctxd.core.units import divide
 from ctxd.model.errors import InvalidParams, NotFound, TooLarge
 from ctxd.model.events import Pinned, Unpinned
-from ctxd.model.messages import Native
-from ctxd.service.rendering import encode
 from ctxd.service.session import Session, Written
 
 PREFACE = "[Pinned by the user; it holds until it is unpinned.]\n\n"
@@ -116,10 +114,9 @@ def _pin_message(session: Session, message_id: str, label: str) -> Pinned:
 async def _pin_text(session: Session, text: str, label: str) -> tuple[Pinned, tuple[bytes, ...]]:
     if not text.strip():
         raise InvalidParams.at("text", "an empty text cannot be pinned")
-    value = session.dialect.make("user", PREFACE + text)
-    native = Native(raw=encode(value), value=value)
+    native = session.make(PREFACE + text)
     weigher = await session.weigher()
-    facts = describe(session.environment.new_id("m"), native, session.dialect.view(value), weigher)
+    facts = describe(session.environment.new_id("m"), native, session.view(native), weigher)
     facts = msgspec.structs.replace(facts, inserted="pin", user_turn=False)
     event = Pinned(
         pin_id=session.environment.new_id("pin"), tokens=facts.tokens, text=text, label=label, facts=facts

@@ -117,6 +117,7 @@ async def weigh_pending(session: Session, pending: Sequence[Native]) -> tuple[Lo
 
 async def render(session: Session, pending: Sequence[Native] = ()) -> list[Shown]:
     """The model view as messages to send."""
+    pending = session.own(pending)
     ids = session.rendering.stale(session.state)
     natives = await session.natives(ids)
     if len(natives) > 200:

@@ -226,7 +226,7 @@ async def _stored(
     if wanted is not None and (known := shelf.get(wanted, page_bytes)) is not None:
         return known, wanted
     (native,) = await session.natives([facts.id])
-    view = session.dialect.view(native.value)
+    view = session.view(native)
     if result is None:
         text = "" if any(isinstance(b, Media) for b in view.blocks) else _message_text(view)
         text = text or native.raw.decode("utf-8", "replace")

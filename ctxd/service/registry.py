@@ -265,7 +265,7 @@ class Registry:
         try:
             if codec is None or event is None:
                 raise _needs_dialect()
-            session = Session(log, ledger, codec, self.environment, name, _index_path(layout, log, name))
+            session = Session(log, ledger, self.environment, name, _index_path(layout, log, name))
             await session.commit([Written(event)])
         except CtxdError:
             log.close()
@@ -293,8 +293,8 @@ class Registry:
         first = next(record for record in log.records if record.type == "sessionCreated")
         event = events.decode("sessionCreated", first.facts)
         assert isinstance(event, events.SessionCreated)
-        codec = dialects.get(event.dialect)
-        return Session(log, ledger, codec, self.environment, name, _index_path(layout, log, name))
+        dialects.get(event.dialect)
+        return Session(log, ledger, self.environment, name, _index_path(layout, log, name))
 
     def _agree(self, session: Session, path: str, dialect: str | None) -> None:
         """Raises InvalidParams when the session is of another dialect or workspace than asked for."""

@@ -1,5 +1,7 @@
 """The model view as bytes to send: elisions applied, provider rules mended, nothing else touched.
 
+Messages in another dialect than the session speaks now are translated, all that stand together at once.
+
 Kept up incrementally. Before the newest assistant turn nothing can change any more between two changes
 of the view (results for older turns are refused), so only what follows is rendered again; prompt caches
 live on that.
@@ -9,13 +11,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from itertools import groupby
+from typing import Any, TypeAlias
 
 import msgspec
 
 from ctxd.compaction.byte_budget import WHOLE
 from ctxd.core.fold import Entry, SessionState
+from ctxd.dialects import registry
 from ctxd.dialects.base import Dialect, Edit
+from ctxd.dialects.translate import carry
 from ctxd.model.messages import Native
 
 _SURROGATE = re.compile(rb"\\u[dD][89abAB]")
@@ -29,15 +34,25 @@ class Shown(msgspec.Struct, frozen=True):
     raw: bytes
 
 
+class Lost(msgspec.Struct, frozen=True):
+    """Something of a message that did not cross into another dialect; see `ctxd.dialects.translate`."""
+
+    message_id: str
+    what: str
+    detail: str
+
+
+Told: TypeAlias = tuple[str, Native]
+"""A message and the id of what it shows, "" where it shows no single message's beginning."""
+
+
 class Rendering:
     """The rendered view of one session."""
 
-    def __init__(self, dialect: Dialect) -> None:
-        self._dialect = dialect
+    def __init__(self) -> None:
         self._closed: list[Shown] = []
         self._entries = 0
         self._generation = -1
-        self._anchor: Mapping[str, Any] = dialect.make("user", "start")
 
     def stale(self, state: SessionState) -> list[str]:
         """Ids of the view entries whose bodies `render` needs, oldest first."""
@@ -50,16 +65,28 @@ class Rendering:
         """The whole request. `natives` are the bodies `stale` asked for, `pending` follows the view."""
         self._check(state)
         entries = state.view[self._entries :]
-        shown = [self._show(entry, native) for entry, native in zip(entries, natives, strict=True)]
-        ids = [entry.facts.id for entry in entries]
-        tail, roles, edits = self._mend([*ids, *("" for _ in pending)], [*shown, *pending])
+        first = state.created.dialect if state.created else state.dialect
+        target = registry.get(state.dialect)
+        told: list[Told] = [
+            (entry.facts.id, _show(registry.get(native.dialect or first), entry, native))
+            for entry, native in zip(entries, natives, strict=True)
+        ]
+        told += [("", native) for native in pending]
+        if state.is_mixed:
+            told, _ = carry_into(target, told, first)
+        tail, roles, edits = self._mend(target, told)
         request = [*self._closed, *tail]
         if not pending:
-            self._close(entries, tail, roles)
+            self._close(entries, state.dialect, first, tail, roles)
         return request, edits
 
-    def _close(self, entries: Sequence[Entry], tail: Sequence[Shown], roles: Sequence[str]) -> None:
-        """Keep what stands before the newest assistant turn, if that turn begins with a whole message."""
+    def _close(
+        self, entries: Sequence[Entry], name: str, first: str, tail: Sequence[Shown], roles: Sequence[str]
+    ) -> None:
+        """Keep what stands before the newest assistant turn, if that turn begins with a whole message.
+
+        Messages that are translated together stay together.
+        """
         start = len(tail)
         while start > 0 and roles[start - 1] != "assistant":
             start -= 1
@@ -69,8 +96,11 @@ class Rendering:
         if start == newest or not tail[start].message_id:
             return
         places = {entry.facts.id: place for place, entry in enumerate(entries)}
+        place = places[tail[start].message_id]
+        if any((entry.facts.dialect or first) != name for entry in entries[place:]):
+            return
         self._closed.extend(tail[:start])
-        self._entries += places[tail[start].message_id]
+        self._entries += place
 
     def _check(self, state: SessionState) -> None:
         if self._generation != state.generation or self._entries > len(state.view):
@@ -78,36 +108,59 @@ class Rendering:
             self._entries = 0
             self._closed = []
 
-    def _mend(
-        self, ids: Sequence[str], natives: Sequence[Native]
-    ) -> tuple[list[Shown], list[str], list[Edit]]:
+    def _mend(self, dialect: Dialect, told: Sequence[Told]) -> tuple[list[Shown], list[str], list[Edit]]:
         """Mend what follows the closed part; the messages, their roles, the edits."""
-        values: list[Mapping[str, Any]] = [native.value for native in natives]
-        known = {id(native.value): (mid, native.raw) for mid, native in zip(ids, natives, strict=True)}
+        values: list[Mapping[str, Any]] = [native.value for _, native in told]
+        known = {id(native.value): (message_id, native.raw) for message_id, native in told}
         closed = 1 if self._closed else 0
-        mended, edits = self._dialect.mend([self._anchor, *values] if closed else values, pending=True)
+        anchored = [dialect.make("user", "start"), *values] if closed else values
+        mended, edits = dialect.mend(anchored, pending=True)
         shown: list[Shown] = []
         for value in mended[closed:]:
             message_id, raw = known.get(id(value), ("", b""))
             shown.append(Shown(message_id, raw or encode(value)))
-        return shown, [self._dialect.view(value).role for value in mended[closed:]], edits
+        return shown, [dialect.view(value).role for value in mended[closed:]], edits
 
-    def _show(self, entry: Entry, native: Native) -> Native:
-        value: Mapping[str, Any] = native.value
-        if entry.elided:
-            texts = {e.call_id: e.placeholder for e in entry.elided}
-            note = texts.pop(WHOLE, None)
-            if texts:
-                value = self._dialect.with_results(value, texts)
-            if note is not None:
-                value = self._dialect.without_media(value, note)
-        if _SURROGATE.search(native.raw):
-            cleaned = _clean(value)
-            if cleaned != value:
-                value = cleaned
-        if value is native.value:
-            return native
-        return Native(raw=encode(value), value=dict(value))
+
+def carry_into(target: Dialect, told: Sequence[Told], first: str) -> tuple[list[Told], list[Lost]]:
+    """The messages as ones of `target`, as yet unmended, and what is lost of those that were not.
+
+    Those that were are the same objects. `first` is the dialect of messages that name none.
+    """
+    carried: list[Told] = []
+    lost: list[Lost] = []
+    for name, run in groupby(told, key=lambda one: one[1].dialect or first):
+        together = list(run)
+        if name == target.name:
+            carried += together
+            continue
+        values = [_clean(native.value) for _, native in together]
+        made = carry(values, registry.get(name), target)
+        before = -1
+        for value, source in zip(made.messages, made.sources, strict=True):
+            message_id = together[source][0] if source != before else ""
+            before = source
+            carried.append((message_id, Native(encode(value), value, target.name)))
+        lost += [Lost(together[loss.index][0], loss.what, loss.detail) for loss in made.losses]
+    return carried, lost
+
+
+def _show(dialect: Dialect, entry: Entry, native: Native) -> Native:
+    value: Mapping[str, Any] = native.value
+    if entry.elided:
+        texts = {e.call_id: e.placeholder for e in entry.elided}
+        note = texts.pop(WHOLE, None)
+        if texts:
+            value = dialect.with_results(value, texts)
+        if note is not None:
+            value = dialect.without_media(value, note)
+    if _SURROGATE.search(native.raw):
+        cleaned = _clean(value)
+        if cleaned != value:
+            value = cleaned
+    if value is native.value:
+        return native
+    return Native(encode(value), dict(value), native.dialect)
 
 
 def encode(value: Mapping[str, Any]) -> bytes:

@@ -14,12 +14,11 @@ from ctxd.compaction.extract import Item
 from ctxd.core.facts import Weigher, describe
 from ctxd.core.fold import Entry
 from ctxd.core.units import Unit, divide
-from ctxd.dialects.refusal import refused
 from ctxd.model.blocks import MessageView, Text, ToolCall, ToolResult
 from ctxd.model.errors import CheckpointFailed
 from ctxd.model.events import Kept, Placed, Replacement
 from ctxd.model.messages import Native
-from ctxd.service.rendering import encode
+from ctxd.service.laws import broken, cut_points
 from ctxd.service.session import Session
 
 MAX_MESSAGES = 4096
@@ -54,11 +53,12 @@ def draft(
     """
     view = session.dialect.view
     # Files that an earlier compaction showed are read again, or not shown; a handoff was for its epoch.
-    items = [
-        Item(entry, view(native.value))
+    kept = [
+        (entry, native)
         for entry, native in zip(entries, natives, strict=True)
         if entry.facts.inserted not in ("restoredFiles", "handoff")
     ]
+    items = [Item(entry, session.view(native)) for entry, native in kept]
 
     def plan_with(extra: fallback.Extra) -> fallback.Plan:
         return fallback.plan(
@@ -71,11 +71,10 @@ def draft(
             extra=extra,
         )
 
-    views = [item.view for item in items]
-    cuts = frozenset.intersection(*(frozenset(rule.cut_points(views)) for rule in session.dialect.rules))
+    cuts = cut_points([native for _, native in kept], [item.view for item in items], session.name_of)
     extra = msgspec.structs.replace(extra, cuts=cuts)
     plan = plan_with(extra)
-    kept = None
+    preserved = None
     contract = session.state.contract
     if contract is not None:
         before = preservation.references(contract, preservation.join(said(item.view) for item in items))
@@ -85,15 +84,14 @@ def draft(
             gone = preservation.missing(before, _everything(plan, items))
             if gone.artifacts or gone.invariants:
                 raise CheckpointFailed("the contract cannot be preserved", hint="raise the target")
-        kept = preservation.count(before, lost)
+        preserved = preservation.count(before, lost)
     bodies: list[bytes] = []
 
     def place(insert: fallback.Insert | None) -> list[Replacement]:
         if insert is None:
             return []
-        value = session.dialect.make("user", insert.text)
-        native = Native(raw=encode(value), value=value)
-        facts = describe(session.environment.new_id("m"), native, view(value), weigher)
+        native = session.make(insert.text)
+        facts = describe(session.environment.new_id("m"), native, session.view(native), weigher)
         bodies.append(native.raw)
         facts = msgspec.structs.replace(facts, inserted=insert.kind, user_turn=False)
         return [Placed(facts=facts, body=len(bodies) - 1)]
@@ -108,7 +106,7 @@ def draft(
         replacement = [*summary, *pins, *files, *task, *tail]
     else:
         replacement = [*summary, *pins, *tail, *files, *task]
-    return Drafted(plan, tuple(replacement), tuple(bodies), _words_shown(plan, items), kept)
+    return Drafted(plan, tuple(replacement), tuple(bodies), _words_shown(plan, items), preserved)
 
 
 def said(view: MessageView) -> str:
@@ -160,14 +158,14 @@ def _everything(plan: fallback.Plan, items: Sequence[Item]) -> str:
 def broken_rule(session: Session, entries: Sequence[Entry], natives: Sequence[Native], made: Drafted) -> str:
     """The rule a replacement would break beyond mending; "" when it is sendable."""
     by_id = {entry.facts.id: native for entry, native in zip(entries, natives, strict=True)}
-    view = session.dialect.view
-    views = [
-        view(by_id[item.message_id].value)
+    after = [
+        by_id[item.message_id]
         if isinstance(item, Kept)
-        else view(msgspec.json.decode(made.bodies[item.body]))
+        else Native(made.bodies[item.body], msgspec.json.decode(made.bodies[item.body]), item.facts.dialect)
         for item in made.replacement
     ]
-    return next((violation.rule for violation in refused(session.dialect, views)), "")
+    found = broken(after, [session.view(native) for native in after], session.name_of)
+    return next((violation.rule for violation in found), "")
 
 
 def gone(

@@ -14,6 +14,7 @@ from ctxd.core.freshness import Likeness
 from ctxd.core.recent import Touch
 from ctxd.model.blocks import MessageView
 from ctxd.model.errors import CtxdError
+from ctxd.model.messages import Native
 from ctxd.service.files import Reading
 from ctxd.service.session import Session, decode
 from ctxd.workspace.reader import Head
@@ -93,8 +94,8 @@ def _texts(session: Session, touch: Touch, called: bytes, answered: bytes) -> tu
     """What the result said, and the texts among the call's arguments; nothing where bodies are lost."""
     if not called:
         return "", []
-    results = _view(session, answered).results
-    calls = _view(session, called).calls
+    results = _view(session, touch.answered, answered).results
+    calls = _view(session, touch.called, called).calls
     shown = next((block.text for block in results if block.call_id == touch.call_id), "")
     arguments = next((block.arguments for block in calls if block.call_id == touch.call_id), "")
     try:
@@ -105,8 +106,8 @@ def _texts(session: Session, touch: Touch, called: bytes, answered: bytes) -> tu
     return shown, texts
 
 
-def _view(session: Session, raw: bytes) -> MessageView:
-    return session.dialect.view(decode(raw))
+def _view(session: Session, message_id: str, raw: bytes) -> MessageView:
+    return session.view(Native(raw, decode(raw), session.bodies.dialect_of(message_id)))
 
 
 def _times(session: Session, touch: Touch) -> tuple[int, int] | None:

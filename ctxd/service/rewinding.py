@@ -51,7 +51,7 @@ async def rewind(session: Session, to: str, mode: RewindMode, *, dry_run: bool) 
         undone = sum(1 for c in state.checkpoints if state.befores[c.checkpoint_id].transcript > position)
         gone = sum(1 for f in state.transcript[position:] if f.id not in state.gone)
         (native,) = await session.natives([to])
-        text = session.dialect.view(native.value).text
+        text = session.view(native).text
         before = session.project().tokens
         after = _tokens_without(state, position)
         if not dry_run:

@@ -113,7 +113,7 @@ async def _arguments(session: Session, wanted: Sequence[MessageFacts]) -> dict[t
                     owners[facts.id, result.call_id] = owner
                     break
     ids = sorted(set(owners.values()), key=state.positions.__getitem__)
-    views = dict(zip(ids, [session.dialect.view(n.value) for n in await session.natives(ids)], strict=True))
+    views = dict(zip(ids, [session.view(n) for n in await session.natives(ids)], strict=True))
     return {
         key: call for key, owner in owners.items() for call in views[owner].calls if call.call_id == key[1]
     }
@@ -128,7 +128,7 @@ def _index(
 ) -> None:
     rows: list[Indexed] = []
     for facts, native in zip(wanted, natives, strict=True):
-        for block in session.dialect.view(native.value).results:
+        for block in session.view(native).results:
             call = calls.get((facts.id, block.call_id))
             about = f"{call.name} {call.arguments[:ABOUT_CHARS]}" if call else ""
             about = " ".join([about, *also(about)])
@@ -162,7 +162,7 @@ def _rank(session: Session, query: str, matches: Matches, natives: dict[str, Nat
         passage = match.passage
         key = passage.message_id, passage.call_id
         if key not in forms:
-            results = session.dialect.view(natives[passage.message_id].value).results
+            results = session.view(natives[passage.message_id]).results
             forms[key] = _stored(next(block.text for block in results if block.call_id == passage.call_id))
         found = _look(match, forms[key], asked, weights)
         if key not in best or found.score > best[key].score:

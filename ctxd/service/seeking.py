@@ -89,7 +89,7 @@ def _rank(session: Session, query: str, matches: Matches, natives: dict[str, Nat
             best[passage.message_id] = Said(
                 session.session_id,
                 passage.message_id,
-                session.dialect.view(native.value).role,
+                session.view(native).role,
                 snippet(text, spot.center),
                 score,
             )
@@ -97,4 +97,4 @@ def _rank(session: Session, query: str, matches: Matches, natives: dict[str, Nat
 
 
 def _text(session: Session, native: Native) -> bytes:
-    return session.dialect.view(native.value).text.encode("utf-8", "surrogatepass")
+    return session.view(native).text.encode("utf-8", "surrogatepass")

@@ -18,9 +18,10 @@ from ctxd.core.budget import Limits, Window, limit, resolve_window
 from ctxd.core.facts import Weigher, weigh
 from ctxd.core.fold import SessionState
 from ctxd.core.projection import Projection, project
+from ctxd.dialects import registry as dialects
 from ctxd.dialects.base import Dialect
 from ctxd.model import events
-from ctxd.model.blocks import Media
+from ctxd.model.blocks import Media, MessageView
 from ctxd.model.events import (
     AnyEvent,
     CheckpointCommitted,
@@ -36,7 +37,7 @@ from ctxd.service.bodies import IN_THREAD_BYTES, Bodies
 from ctxd.service.environment import Environment
 from ctxd.service.files import Files
 from ctxd.service.reading import read_events
-from ctxd.service.rendering import Rendering, Shown
+from ctxd.service.rendering import Rendering, Shown, encode
 from ctxd.store.event_log import SessionLog
 from ctxd.store.ledger import Ledger
 from ctxd.store.output_index import OutputIndex
@@ -72,19 +73,17 @@ class Session:
         self,
         log: SessionLog,
         ledger: Ledger,
-        dialect: Dialect,
         environment: Environment,
         session_id: str,
         index_path: Path | None,
     ) -> None:
         self.log = log
         self.ledger = ledger
-        self.dialect = dialect
         self.environment = environment
         self.session_id = session_id
         self.state = SessionState()
         self.bodies = Bodies(log, ledger)
-        self.rendering = Rendering(dialect)
+        self.rendering = Rendering()
         self.lane = anyio.Lock(fast_acquire=True)
         self.search_lock = anyio.Lock()
         self.output_index = OutputIndex(index_path and index_path / "outputs.sqlite3")
@@ -105,6 +104,31 @@ class Session:
     @property
     def writable(self) -> bool:
         return self.log.is_writable
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect it speaks now."""
+        return dialects.get(self.state.dialect)
+
+    def name_of(self, native: Native) -> str:
+        """The dialect a message is in."""
+        return native.dialect or (self.state.created.dialect if self.state.created else "")
+
+    def view(self, native: Native) -> MessageView:
+        """A message of this session's as blocks, whatever dialect it is in. Raises BadShape."""
+        return dialects.get(self.name_of(native)).view(native.value)
+
+    def own(self, natives: Sequence[Native]) -> Sequence[Native]:
+        """Messages that have just come, as ones of the dialect spoken now."""
+        created = self.state.created
+        if created is None or created.dialect == self.state.dialect:
+            return natives
+        return [msgspec.structs.replace(native, dialect=self.state.dialect) for native in natives]
+
+    def make(self, text: str) -> Native:
+        """A message of ctxd's own, said as the user's in the dialect spoken now."""
+        value = self.dialect.make("user", text)
+        return self.own([Native(raw=encode(value), value=value)])[0]
 
     async def commit(self, written: Sequence[Written]) -> None:
         """Make events durable together, then apply them. The caller holds the lane.
@@ -134,8 +158,15 @@ class Session:
         """Messages of the transcript or the view, decoded. Large reads are decoded in a thread."""
         raws = await self.bodies.read(ids)
         if sum(map(len, raws)) > 1_000_000:
-            return await anyio.to_thread.run_sync(_decode_all, raws)
-        return _decode_all(raws)
+            natives = await anyio.to_thread.run_sync(_decode_all, raws)
+        else:
+            natives = _decode_all(raws)
+        if not self.state.is_mixed:
+            return natives
+        return [
+            msgspec.structs.replace(native, dialect=self.bodies.dialect_of(message_id))
+            for message_id, native in zip(ids, natives, strict=True)
+        ]
 
     def window(self) -> Window:
         """The session's context window and where the number comes from."""
@@ -210,7 +241,7 @@ class Session:
         for start in range(0, len(waiting), 512):
             ids = waiting[start : start + 512]
             natives = await self.natives(ids)
-            counts += await self.environment.counting.run(_weigh_all, self.dialect, ids, natives, weigher)
+            counts += await self.environment.counting.run(_weigh_all, self.view, ids, natives, weigher)
         counted = events.TokensCounted(counts=tuple(counts))
         if self.writable:
             await self.commit([Written(counted)])
@@ -326,10 +357,10 @@ def _decode_all(raws: Sequence[bytes]) -> list[Native]:
 
 
 def _weigh_all(
-    dialect: Dialect, ids: Sequence[str], natives: Sequence[Native], weigher: Weigher
+    view: Callable[[Native], MessageView], ids: Sequence[str], natives: Sequence[Native], weigher: Weigher
 ) -> list[tuple[str, int, tuple[int, ...]]]:
     found: list[tuple[str, int, tuple[int, ...]]] = []
     for message_id, native in zip(ids, natives, strict=True):
-        tokens, _, sizes = weigh(dialect.view(native.value), weigher)
+        tokens, _, sizes = weigh(view(native), weigher)
         found.append((message_id, tokens, sizes))
     return found

@@ -18,11 +18,9 @@ from ctxd.core.facts import describe
 from ctxd.core.projection import Projection
 from ctxd.core.units import divide
 from ctxd.model.events import Elision, HandoffRecorded, Load, ViewElided
-from ctxd.model.messages import Native
 from ctxd.service import compactor
 from ctxd.service.compactions import Compaction, Job
 from ctxd.service.eliding import elide_all, is_cache_expired, plan_elisions
-from ctxd.service.rendering import encode
 from ctxd.service.session import Session, Written
 
 PreparePhase: TypeAlias = Literal["turnStart", "iteration", "retry"]
@@ -181,7 +179,7 @@ async def _clip_newest(session: Session, tokens: int, limits: Limits) -> tuple[t
     unit = units[-1]
     entries = state.view[unit.start : unit.end]
     natives = await session.natives([entry.facts.id for entry in entries])
-    items = [Item(e, session.dialect.view(n.value)) for e, n in zip(entries, natives, strict=True)]
+    items = [Item(e, session.view(n)) for e, n in zip(entries, natives, strict=True)]
     cost = sum(entry.tokens for entry in entries)
     room = cost - int((tokens - limits.available) / state.ratio) - 1
     weigher = await session.weigher()
@@ -203,9 +201,8 @@ async def _handoff(session: Session, tokens: int, limits: Limits | None) -> Writ
         # Nothing may stand between a call that waits and the result to come.
         return None
     text = handoff.reminder(limits.compaction - tokens)
-    value = session.dialect.make("user", text)
-    native = Native(raw=encode(value), value=value)
-    view = session.dialect.view(value)
+    native = session.make(text)
+    view = session.view(native)
     facts = describe(session.environment.new_id("h"), native, view, await session.weigher(), hidden=True)
     event = HandoffRecorded(
         version=1,
