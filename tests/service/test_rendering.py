@@ -36,7 +36,7 @@ def render_anew(session: Session) -> Messages:
     inner = session.host.registry.get(session.id)
 
     async def render() -> Messages:
-        rendering = Rendering(inner.dialect)
+        rendering = Rendering()
         natives = await inner.natives(rendering.stale(inner.state))
         shown, _ = rendering.render(inner.state, natives)
         return [json.loads(item.raw) for item in shown]
