@@ -51,7 +51,6 @@ def draft(
 
     What a contract wants preserved and the plan would lose is put back as lines of the summary.
     """
-    view = session.dialect.view
     # Files that an earlier compaction showed are read again, or not shown; a handoff was for its epoch.
     kept = [
         (entry, native)
@@ -173,8 +172,7 @@ def gone(
 ) -> tuple[list[Item], list[Unit]]:
     """What a draft lets go, for a model to summarise: disjoint from what it keeps."""
     kept = {item.message_id for item in made.replacement if isinstance(item, Kept)}
-    view = session.dialect.view
-    items = [Item(entry, view(native.value)) for entry, native in zip(entries, natives, strict=True)]
+    items = [Item(entry, session.view(native)) for entry, native in zip(entries, natives, strict=True)]
     units = divide([entry.facts for entry in entries])
     left = [
         unit
