@@ -18,7 +18,7 @@ MEGABYTES = 10
 
 def bench(scratch: Workbench) -> Iterator[Ratio]:
     """Small durable appends, then one huge one."""
-    with scratch.daemon() as peer:
+    with scratch.ready_daemon() as peer:
         yield _small(scratch, peer)
         yield _huge(scratch, peer)
 

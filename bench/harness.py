@@ -54,6 +54,14 @@ class Workbench(msgspec.Struct, frozen=True):
             yield peer
             peer.shutdown()
 
+    @contextmanager
+    def ready_daemon(self, **options: object) -> Iterator[Peer]:
+        """A daemon that has finished starting, the encoding included."""
+        with self.daemon(**options) as peer:
+            while not peer.request("ctxd/status", {})["store"]["encodings"]:
+                time.sleep(0.02)
+            yield peer
+
     def options(self, **options: object) -> dict[str, object]:
         """`initializationOptions` that keep everything inside the workbench."""
         return {"storage": {"root": str(self.root / "state"), "cache": str(self.cache)}, **options}

@@ -34,8 +34,7 @@ def _resumption(scratch: Workbench, session: str, make: Callable[[Peer], None]) 
     segments = sorted((scratch.root / "state").rglob(f"*/{session}/*.jsonl"))
     resumed, parsed = [], []
     for _ in range(ROUNDS):
-        with scratch.daemon() as peer:
-            peer.request("ctxd/status", {})  # answered when the daemon has finished starting
+        with scratch.ready_daemon() as peer:
             resumed.append(elapsed(partial(_resume, scratch, peer, session)))
         parsed.append(elapsed(lambda: _parse(segments)))
     size = sum(p.stat().st_size for p in segments) / 1e6

@@ -25,7 +25,7 @@ def bench(scratch: Workbench) -> Iterator[Ratio]:
     imported()
     measured, baseline = beside(fresh, imported, rounds=ROUNDS)
     yield Ratio("start to the answer of initialize", measured, baseline, 1.3, "importing pygls.server")
-    with scratch.daemon() as peer:
+    with scratch.ready_daemon() as peer:
         scratch.open(peer, "idle")
         idle = peer.resident_bytes()
         fill(scratch, peer, "counted", messages(20))

@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from ctxd.model.settings import Settings
 from ctxd.server.calls import Daemon, Factory, Host
@@ -29,6 +29,9 @@ from ctxd.server.stdio import Reader, Writer, claim
 from ctxd.server.wire.base import build_models
 from ctxd.server.wire.lifecycle import BUILTINS
 
+if TYPE_CHECKING:
+    from ctxd.service.registry import Registry
+
 _log = logging.getLogger("ctxd")
 
 _FLUSH_TIMEOUT = 2.0
@@ -42,14 +45,16 @@ SUMMARIZERS = ("host", "provider", "extractive")
 async def build_daemon(settings: Settings, host: Host) -> Daemon:
     """The daemon behind the real method table. What it imports is imported in a thread."""
 
-    def load() -> Callable[[], Daemon]:
+    def load() -> Callable[[], Registry]:
         load_handlers()
         from ctxd.server.handlers.host import WireHost
         from ctxd.service.registry import Registry
 
         return lambda: Registry(settings, client=host.client, host=WireHost(host))
 
-    return (await asyncio.to_thread(load))()
+    registry = (await asyncio.to_thread(load))()
+    registry.warm_up()
+    return registry
 
 
 def serve(

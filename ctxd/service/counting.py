@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import ParamSpec, TypeVar, cast
 
-import anyio
-
 from ctxd.core.facts import Weigher
 from ctxd.tokenizer.cache import CountCache
-from ctxd.tokenizer.encoding import Counter, load
+from ctxd.tokenizer.encoding import Counter
+from ctxd.tokenizer.encoding import load as load_counter
 from ctxd.tokenizer.families import EncodingName, Vision
 from ctxd.tokenizer.media import tokens_of
 
@@ -34,23 +33,26 @@ class Counting:
 
     def __init__(self, cache: Path | None = None) -> None:
         self._cache = cache
-        self._counters: dict[str, Counter] = {}
+        self._loads: dict[str, Future[Counter]] = {}
         self._counts = CountCache()
-        self._loading: anyio.Lock | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ctxd-counting")
 
+    def begin(self, encoding: str) -> Future[Counter]:
+        """Begin to load an encoding, unless that was done before. Waits for nothing.
+
+        toktok builds its table with the interpreter held, for some 0.4 s of CPU: once, and best while
+        the daemon starts.
+        """
+        load = self._loads.get(encoding)
+        if load is None or (load.done() and load.exception() is not None):
+            name = cast(EncodingName, encoding)
+            load = self._loads[encoding] = self._thread.submit(load_counter, name, self._cache)
+        return load
+
     async def counter(self, encoding: str) -> Counter:
-        """The counter of an encoding; the first call loads it in a thread."""
-        found = self._counters.get(encoding)
-        if found is not None:
-            return found
-        if self._loading is None:
-            self._loading = anyio.Lock()
-        async with self._loading:
-            if encoding not in self._counters:
-                name = cast(EncodingName, encoding)
-                self._counters[encoding] = await self.run(load, name, self._cache)
-        return self._counters[encoding]
+        """The counter of an encoding, loaded if need be."""
+        load = self.begin(encoding)
+        return load.result() if load.done() else await asyncio.shield(asyncio.wrap_future(load))
 
     async def run(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run work that counts much in the thread for it, and wait. What is begun is not interrupted."""
@@ -70,4 +72,4 @@ class Counting:
     @property
     def loaded(self) -> list[str]:
         """Names of the encodings in memory."""
-        return sorted(self._counters)
+        return sorted(name for name, load in self._loads.items() if load.done() and not load.exception())

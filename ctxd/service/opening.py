@@ -56,7 +56,11 @@ async def created(
     """The first event of a new session. Raises InvalidParams for a system or tools of wrong shape."""
     model = fixed.model or Model()
     choice = choice_of(model)
-    weigher = await environment.weigher(model, choice.encoding)
+    system_tokens, tools_tokens = 0, 0
+    if fixed.system_raw or fixed.tools:
+        weigher = await environment.weigher(model, choice.encoding)
+        system_tokens = weigh_system(dialect, fixed, weigher)
+        tools_tokens = weigh_tools(dialect, fixed, weigher)
     return SessionCreated(
         session_id=session_id,
         workspace=workspace,
@@ -66,33 +70,39 @@ async def created(
         factor=choice.factor,
         system=fixed.system_raw or "",
         tools=fixed.tools_raw or "",
-        system_tokens=_weigh_system(dialect, fixed, weigher),
-        tools_tokens=_weigh_tools(dialect, fixed, weigher),
+        system_tokens=system_tokens,
+        tools_tokens=tools_tokens,
     )
 
 
 async def update(session: Session, fixed: Fixed) -> bool:
     """Commit what differs from what the session knows; False when nothing does. The caller holds the lane."""
     state = session.state
-    weigher = await session.weigher()
     model = fixed.model if fixed.model is not None and fixed.model != state.model else None
     system = fixed.system_raw if fixed.system_raw is not None and fixed.system_raw != state.system else None
     tools = fixed.tools_raw if fixed.tools_raw is not None and fixed.tools_raw != state.tools else None
     if model is None and system is None and tools is None:
         return False
+    system_tokens: int | None = None
+    tools_tokens: int | None = None
+    if system is not None or tools is not None:
+        weigher = await session.weigher()
+        system_tokens = weigh_system(session.dialect, fixed, weigher) if system is not None else None
+        tools_tokens = weigh_tools(session.dialect, fixed, weigher) if tools is not None else None
     event = SessionUpdated(
         model=model,
         factor=choice_of(model).factor if model is not None else None,
         system=system,
         tools=tools,
-        system_tokens=_weigh_system(session.dialect, fixed, weigher) if system is not None else None,
-        tools_tokens=_weigh_tools(session.dialect, fixed, weigher) if tools is not None else None,
+        system_tokens=system_tokens,
+        tools_tokens=tools_tokens,
     )
     await session.commit([Written(event)])
     return True
 
 
-def _weigh_system(dialect: Dialect, fixed: Fixed, weigher: Weigher) -> int:
+def weigh_system(dialect: Dialect, fixed: Fixed, weigher: Weigher) -> int:
+    """Base tokens of the system prompt, 0 for none given. Raises InvalidParams for a wrong shape."""
     if fixed.system_raw is None:
         return 0
     try:
@@ -101,8 +111,8 @@ def _weigh_system(dialect: Dialect, fixed: Fixed, weigher: Weigher) -> int:
         raise InvalidParams.at(_path("system", error), error.message) from error
 
 
-def _weigh_tools(dialect: Dialect, fixed: Fixed, weigher: Weigher) -> int:
-    """Tokens of the declarations: their JSON and 8 of framing each (E §1)."""
+def weigh_tools(dialect: Dialect, fixed: Fixed, weigher: Weigher) -> int:
+    """Base tokens of the declarations: their JSON and 8 of framing each (E §1). Raises InvalidParams."""
     if not fixed.tools:
         return 0
     try:
