@@ -26,6 +26,7 @@ from rich.table import Table
 from bench.harness import Workbench, workbench
 from bench.recordings import Message, Recording, recordings
 from bench.sessions import BATCH
+from ctxd.dialects import registry
 from ctxd.report.tool_outputs import find_results, store_form
 from tools.peer import Peer
 
@@ -85,7 +86,7 @@ class Tally(msgspec.Struct):
 
 def values_of(recording: Recording, evicted: frozenset[str], wanted: Wanted) -> list[Value]:
     """Up to `wanted.per` values of every kind, spread over the outputs, the same on every run."""
-    calls = dict(_calls(recording.messages))
+    calls = dict(_calls(recording))
     found: dict[str, list[Value]] = {kind: [] for kind in KINDS}
     for call_id, content in find_results(recording.messages):
         if call_id in evicted and call_id in calls:
@@ -134,16 +135,12 @@ def _reveals(word: str, value: str) -> bool:
     return value in word or (len(word) > 3 and word in value)
 
 
-def _calls(messages: tuple[Message, ...]) -> Iterator[tuple[str, str]]:
+def _calls(recording: Recording) -> Iterator[tuple[str, str]]:
     """(call id, its name and arguments as words) of every call."""
-    for message in messages:
-        content = message.get("content")
-        for block in content if isinstance(content, list) else ():
-            if block.get("type") == "tool_use":
-                yield block["id"], f"{block['name']} {_flat(block['input'])}"
-        for call in message.get("tool_calls") or ():
-            arguments = call["function"]["arguments"]
-            yield call["id"], f"{call['function']['name']} {_flat(_decoded(arguments))}"
+    view = registry.get(recording.dialect).view
+    for message in recording.messages:
+        for call in view(message).calls:
+            yield call.call_id, f"{call.name} {_flat(_decoded(call.arguments))}"
 
 
 def _decoded(text: str) -> Any:

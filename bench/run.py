@@ -14,7 +14,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from bench import append, compact, project, resume, stalls, startup
+from bench import append, compact, import_speed, project, resume, stalls, startup
 from bench.harness import Ratio, Workbench, workbench
 
 BENCHES: dict[str, Callable[[Workbench], Iterator[Ratio]]] = {
@@ -24,6 +24,7 @@ BENCHES: dict[str, Callable[[Workbench], Iterator[Ratio]]] = {
     "compact": compact.bench,
     "resume": resume.bench,
     "stalls": stalls.bench,
+    "import": import_speed.bench,
 }
 
 
