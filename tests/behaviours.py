@@ -145,6 +145,14 @@ BEHAVIOURS: dict[str, Behaviour] = {
     ),
     "translate.ids": Behaviour("Call ids map one to one where a provider restricts them.", "issue 4, build"),
     "translate.losses": Behaviour("What cannot cross is named, without its content.", "issue 4, build"),
+    "switch.view": Behaviour(
+        "After a switch views are in the new dialect, and stored messages in their own.", "issue 4, build"
+    ),
+    "switch.stands": Behaviour("A switch stands after a restart and in a fork.", "issue 4, build"),
+    "switch.policy": Behaviour(
+        "Elision, compaction, pins and undo work over messages of two dialects.", "issue 4, build"
+    ),
+    "export.dialect": Behaviour("A native export is in the dialect asked for.", "issue 4, build"),
     "wire.native-bytes": Behaviour("A native message is the same bytes in and out.", "protocol.md §2"),
     "wire.null": Behaviour(
         "Null means absent in ctxd's own members, and stays inside native ones.", "protocol.md §10"

@@ -6,10 +6,15 @@ import json
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+import anyio
 import msgspec
 
+from ctxd.dialects import registry as dialects
+from ctxd.dialects.base import Dialect
 from ctxd.model.blocks import Media, MessageView, Opaque, Reasoning, Text, ToolCall, ToolResult
+from ctxd.model.messages import Native
 from ctxd.service.history import Line, read
+from ctxd.service.rendering import Lost, carry_into, encode
 from ctxd.service.session import Session
 
 Format: TypeAlias = Literal["jsonl", "markdown", "native"]
@@ -19,22 +24,51 @@ PAGE = 1_000
 FENCE_MIN = 3
 
 
-async def export(session: Session, form: Format) -> str:
+class Export(msgspec.Struct, frozen=True):
+    """The text, and what of the messages is not in it: it does not cross into the dialect asked for."""
+
+    content: str
+    lost: tuple[Lost, ...] = ()
+
+
+async def export(session: Session, form: Format, dialect: str | None = None) -> Export:
     """The whole transcript: hidden and rewound messages are not in it.
 
-    `jsonl`: one line per message, `{"messageId", "message"}`. `native`: a JSON array of the messages
-    as they came, ready to be sent. `markdown`: for reading.
+    `jsonl`: one line per message as it came, `{"messageId", "message"}`. `native`: a JSON array of messages
+    of one dialect, by default the session's: as they came where they are in it, else translated, and then
+    ready to be sent. `markdown`: for reading. Raises UnknownDialect.
     """
+    target = dialects.get(dialect or session.state.dialect)
     lines = await _everything(session)
     match form:
         case "jsonl":
-            return "".join(_json_line(line) for line in lines)
+            return Export("".join(_json_line(line) for line in lines))
         case "native":
-            return "[" + ",\n".join(line.raw.decode("utf-8") for line in lines) + "]\n"
+            if not session.state.is_mixed and target.name == session.state.dialect:
+                return Export(_array([line.raw for line in lines]))
+            natives = await session.natives([line.message_id for line in lines])
+            return await anyio.to_thread.run_sync(_translated, session, target, lines, natives)
         case "markdown":
             natives = await session.natives([line.message_id for line in lines])
             views = [session.view(native) for native in natives]
-            return markdown(session.session_id, views)
+            return Export(markdown(session.session_id, views))
+
+
+def _translated(
+    session: Session, target: Dialect, lines: Sequence[Line], natives: Sequence[Native]
+) -> Export:
+    """The messages as ones of a dialect, mended as for a request; what is theirs already keeps its bytes."""
+    first = session.state.created.dialect if session.state.created else ""
+    told = [(line.message_id, native) for line, native in zip(lines, natives, strict=True)]
+    carried, lost = carry_into(target, told, first)
+    known = {id(native.value): native.raw for _, native in carried}
+    mended, edits = target.mend([native.value for _, native in carried], pending=True)
+    removed = [Lost(carried[e.index][0], "rule", e.rule) for e in edits if e.action == "remove"]
+    return Export(_array([known.get(id(value)) or encode(value) for value in mended]), (*lost, *removed))
+
+
+def _array(messages: Sequence[bytes]) -> str:
+    return "[" + ",\n".join(raw.decode("utf-8") for raw in messages) + "]\n"
 
 
 def markdown(title: str, views: Sequence[MessageView]) -> str:

@@ -20,6 +20,7 @@ from ctxd.compaction.byte_budget import WHOLE
 from ctxd.core.fold import Entry, SessionState
 from ctxd.dialects import registry
 from ctxd.dialects.base import Dialect, Edit
+from ctxd.dialects.crossing.pieces import LossKind
 from ctxd.dialects.translate import carry
 from ctxd.model.messages import Native
 
@@ -38,7 +39,7 @@ class Lost(msgspec.Struct, frozen=True):
     """Something of a message that did not cross into another dialect; see `ctxd.dialects.translate`."""
 
     message_id: str
-    what: str
+    what: LossKind
     detail: str
 
 

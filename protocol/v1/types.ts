@@ -595,6 +595,15 @@ export interface Item {
 
 export type JsonValue = unknown;
 
+/** Something of a message that another provider does not take, and that is left out for it. */
+export interface Loss {
+  messageId: string;
+  /** `role`: a system message said as the user's. `name`: a tool name that was changed. `rule`: a law of the provider leaves it out. */
+  what: "reasoning" | "signature" | "item" | "cacheMark" | "media" | "citations" | "role" | "name" | "rule";
+  /** What it was, without its content. */
+  detail: string;
+}
+
 /** What a host knows about a message beside its native form. */
 export interface MessageMeta {
   /** The host's own id; the daemon's message id when given. */
@@ -1070,6 +1079,8 @@ export interface SessionExportParams {
   /** Id of the session. */
   sessionId: string;
   format: "jsonl" | "markdown" | "native";
+  /** With `native`: the message format wanted; the session's when absent. */
+  dialect?: string;
 }
 
 /** The export itself, or where it was written when it is too large for an answer. */
@@ -1077,6 +1088,8 @@ export interface SessionExportResult {
   content?: string;
   /** A file in the state folder, readable by its owner. */
   path?: string;
+  /** What does not cross into `dialect`. */
+  losses?: Loss[];
 }
 
 /** Parameters of `session/fork`. */
@@ -1130,7 +1143,7 @@ export interface SessionInfo {
   sessionId: string;
   /** URI of the workspace it belongs to. */
   workspace: string;
-  /** Message format it speaks, for good. */
+  /** Message format it speaks; `session/update` can change it. */
   dialect: string;
   /** Absent until a host names one. */
   model?: Model;
@@ -1153,6 +1166,8 @@ export interface SessionInfo {
   createdAt: number;
   /** Milliseconds since 1970, UTC. */
   updatedAt: number;
+  /** What does not cross into the dialect it was just switched to. */
+  losses?: Loss[];
 }
 
 /** Parameters of `session/list`. */
@@ -1234,6 +1249,8 @@ export interface SessionSummary {
 export interface SessionUpdateParams {
   /** Id of the session. */
   sessionId: string;
+  /** Message format from now on: new messages come in it, and views say older ones in it. Tools are given anew with it; the system prompt crosses as its text unless it is given. */
+  dialect?: string;
   /** The model it talks to from now on. */
   model?: Model;
   /** System prompt, native. */

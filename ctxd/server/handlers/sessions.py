@@ -7,8 +7,9 @@ from ctxd.server.calls import Call
 from ctxd.server.handlers import shapes
 from ctxd.server.wire import sessions as wire
 from ctxd.server.wire.base import Empty
-from ctxd.service import append, exporting, history, opening, rewinding, seeking
+from ctxd.service import append, exporting, history, opening, rewinding, seeking, switching
 from ctxd.service.registry import Registry
+from ctxd.service.rendering import Lost
 
 HISTORY_LIMIT = 1000
 """Messages of a page when the host names no limit."""
@@ -36,10 +37,17 @@ async def update_session(
     registry: Registry, params: wire.SessionUpdateParams, call: Call
 ) -> wire.SessionInfo:
     session = registry.get(params.session_id)
+    lost: list[Lost] = []
+    switched = params.dialect if params.dialect != session.dialect.name else None
     async with session.lane:
-        await opening.update(session, shapes.fixed(params))
+        if switched is not None:
+            lost = await switching.switch(session, switched, shapes.fixed(params))
+        else:
+            await opening.update(session, shapes.fixed(params))
+    if switched is not None:
+        session.environment.host.view_changed(session, "update")
     await session.look_up_window()
-    return shapes.session_info(session)
+    return shapes.session_info(session, lost)
 
 
 async def append_messages(
@@ -150,11 +158,14 @@ async def export_session(
     registry: Registry, params: wire.SessionExportParams, call: Call
 ) -> wire.SessionExportResult:
     session = registry.get(params.session_id)
-    content = await exporting.export(session, params.format)
-    if len(content) <= EXPORT_CHARS:
-        return wire.SessionExportResult(content=content)
-    path = await registry.keep_export(session, params.format, content)
-    return wire.SessionExportResult(path=path)
+    if params.dialect is not None and params.format != "native":
+        raise InvalidParams.at("dialect", "only native messages are of a dialect", hint="format native")
+    made = await exporting.export(session, params.format, params.dialect)
+    losses = shapes.losses(made.lost)
+    if len(made.content) <= EXPORT_CHARS:
+        return wire.SessionExportResult(content=made.content, losses=losses)
+    path = await registry.keep_export(session, params.format, made.content)
+    return wire.SessionExportResult(path=path, losses=losses)
 
 
 async def delete_session(registry: Registry, params: wire.SessionDeleteParams, call: Call) -> Empty:

@@ -23,6 +23,7 @@ from ctxd.service.host import SampleRequest
 from ctxd.service.listing import Row
 from ctxd.service.opening import Fixed
 from ctxd.service.prepare import CacheFacts
+from ctxd.service.rendering import Lost
 from ctxd.service.session import Session
 
 _EMPTY_AUDIT = compactions.Audit(
@@ -35,8 +36,8 @@ _EMPTY_AUDIT = compactions.Audit(
 )
 
 
-def session_info(session: Session) -> sessions.SessionInfo:
-    """A session that is open here."""
+def session_info(session: Session, lost: Sequence[Lost] = ()) -> sessions.SessionInfo:
+    """A session that is open here; `lost` is what did not cross into a dialect it was just switched to."""
     state = session.state
     window = session.window()
     holder = session.log.holder if not session.writable else None
@@ -55,7 +56,14 @@ def session_info(session: Session) -> sessions.SessionInfo:
         durable=session.log.durable,
         created_at=state.created_at,
         updated_at=state.updated_at,
+        losses=losses(lost),
     )
+
+
+def losses(lost: Sequence[Lost]) -> list[sessions.Loss] | None:
+    """What did not cross into another dialect; None where everything did."""
+    found = [sessions.Loss(message_id=one.message_id, what=one.what, detail=one.detail) for one in lost]
+    return found or None
 
 
 def health(session: Session) -> sessions.Health:

@@ -66,12 +66,25 @@ class RecoveredSpan(Wire):
     )
 
 
+class Loss(Wire):
+    """Something of a message that another provider does not take, and that is left out for it."""
+
+    message_id: str
+    what: Literal[
+        "reasoning", "signature", "item", "cacheMark", "media", "citations", "role", "name", "rule"
+    ] = Field(
+        description="`role`: a system message said as the user's. `name`: a tool name that was changed. "
+        "`rule`: a law of the provider leaves it out."
+    )
+    detail: str = Field(description="What it was, without its content.")
+
+
 class SessionInfo(Wire):
     """A session as it stands."""
 
     session_id: SessionId
     workspace: str = Field(description="URI of the workspace it belongs to.")
-    dialect: str = Field(description="Message format it speaks, for good.")
+    dialect: str = Field(description="Message format it speaks; `session/update` can change it.")
     model: Model | None = Field(default=None, description="Absent until a host names one.")
     window: Window
     revision: Count = Field(description="Grows with every durable event.")
@@ -83,6 +96,9 @@ class SessionInfo(Wire):
     durable: bool = Field(description="False while the disk refuses to keep new events.")
     created_at: Count = Field(description="Milliseconds since 1970, UTC.")
     updated_at: Count = Field(description="Milliseconds since 1970, UTC.")
+    losses: list[Loss] | None = Field(
+        default=None, description="What does not cross into the dialect it was just switched to."
+    )
 
 
 class SessionOpenParams(Input):
@@ -107,6 +123,11 @@ class SessionOpenParams(Input):
 class SessionUpdateParams(SessionParams):
     """Parameters of `session/update`; what is absent stays as it is."""
 
+    dialect: str | None = Field(
+        default=None,
+        description="Message format from now on: new messages come in it, and views say older ones in it. "
+        "Tools are given anew with it; the system prompt crosses as its text unless it is given.",
+    )
     model: Model | None = Field(default=None, description="The model it talks to from now on.")
     system: NativeAny | None = Field(default=None, description="System prompt, native.")
     tools: list[NativeObject] | None = Field(default=None, description="Tool declarations, native.")
@@ -289,6 +310,9 @@ class SessionExportParams(SessionParams):
     """Parameters of `session/export`."""
 
     format: Literal["jsonl", "markdown", "native"]
+    dialect: str | None = Field(
+        default=None, description="With `native`: the message format wanted; the session's when absent."
+    )
 
 
 class SessionExportResult(Wire):
@@ -296,6 +320,7 @@ class SessionExportResult(Wire):
 
     content: str | None = None
     path: str | None = Field(default=None, description="A file in the state folder, readable by its owner.")
+    losses: list[Loss] | None = Field(default=None, description="What does not cross into `dialect`.")
 
 
 class SessionDeleteParams(SessionParams):
