@@ -27,6 +27,7 @@ from ctxd.store.exports import write_export
 from ctxd.store.layout import Layout, check_session_id, open_layout, state_root, workspace_name
 from ctxd.store.ledger import Ledger
 from ctxd.store.writer import Writer
+from ctxd.tokenizer.families import UNKNOWN
 
 
 class Registry:
@@ -50,6 +51,10 @@ class Registry:
         self._writer = Writer()
         self._opening = anyio.Lock()
         self._listing = Listing(self.root)
+
+    def warm_up(self) -> None:
+        """Begin to load the encoding that all families but OpenAI's older ones are counted in."""
+        self.environment.counting.begin(UNKNOWN.encoding)
 
     @property
     def root(self) -> Path:
