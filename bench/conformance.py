@@ -4,8 +4,8 @@
 
 The kit plants facts and rules of a user in a session, has it compacted five rounds within a budget of
 characters, and looks which still stand. The adapter speaks to a real daemon: the kit's turns become
-messages, each round a `context/compact` up to the newest message (the kit goes on from the text alone),
-and what is scored is the model view, nothing added and nothing left out. The kit's budget is in
+messages, a next request follows, each round is a `context/compact` of all that was said before it, and
+what is scored is the model view, nothing added and nothing left out. The kit's budget is in
 characters, so the target in tokens is found by trying, with `context/undo`.
 
 The same sessions are measured once more with the kit's labels ("SAFETY RULE:" and the like) taken
@@ -33,6 +33,9 @@ from tools.peer import Peer
 
 LABEL = re.compile(r"^[A-Z]+(?: [A-Z]+)?: ")
 """How the kit marks a statement's type."""
+
+NEXT = "Go on."
+"""The request after the kit's session: what is compacted is over."""
 
 BUDGETS = (0.10, 0.20, 0.30)
 ROUNDS = 5
@@ -67,7 +70,7 @@ class DaemonCompactor:
             system=system,
             model={"id": "gpt-4o", "contextWindow": 200_000},
         )
-        self._call("session/append", messages=said)
+        self._call("session/append", messages=[*said, {"role": "user", "content": NEXT}])
 
     def _shrink(self, most: int) -> str:
         """Compact to the largest target whose view has at most `most` characters."""
@@ -89,7 +92,7 @@ class DaemonCompactor:
         return self._view()
 
     def _compact(self, target: int) -> Any:
-        newest = self._call("session/history", view="model")["messages"][-1]["messageId"]
+        newest = self._call("session/history", view="model")["messages"][-2]["messageId"]
         return self._call("context/compact", strategy="deterministic", targetTokens=target, upTo=newest)
 
     def _view(self) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from ctxd.compaction.statements import BINDS, Statement, read, sentences_of
-from ctxd.compaction.supersession import Change, Said, changes
+from ctxd.compaction.supersession import Change, Said, changes, dimensions
 from ctxd.compaction.vocabulary import LEAD_IN
 from ctxd.model.summary import Quote
 
@@ -163,8 +163,9 @@ def _rest(old: Said, new: Said, change: Change) -> str:
         return ""
     values = [v for v in old.statement.values if v.kind not in change.kinds]
     restated = all(v.key in new.statement.keys(v.kind) for v in values)
+    more = len(old.statement.about - new.statement.about - dimensions(change.kinds))
     stricter = old.statement.forbids and not new.statement.forbids
-    if restated and not stricter and len(old.statement.about - new.statement.about) < 3:
+    if restated and not stricter and more < (2 if old.statement.strict else 3):
         return ""
     masked = _masked(old, change)
     return masked if read(masked).binds else ""
@@ -300,9 +301,9 @@ def _tokens(quotes: Sequence[Quote], count: Count, *, plain: bool) -> int:
     return sum(count(line(quote, plain=plain)) + 1 for quote in quotes)
 
 
-_LOOSE = 3
+_LOOSE = 4
 """Tier of what does not bind. Before it: what is demanded, forbidden or was changed; what is preferred
-and how things are done; exact values and goals."""
+and how things are done; exact values; goals and what else binds."""
 
 _TOP = 10
 """Weights from here on count alike."""
@@ -322,7 +323,7 @@ def _pieces(quotes: Sequence[Quote], updates: frozenset[str], count: Count) -> l
             tier = _LOOSE
             if weight >= BINDS or text in updates:
                 first = text in updates or (statement.strict and GAP not in text)
-                tier = 0 if first else 1 if statement.directs else 2
+                tier = 0 if first else 1 if statement.directs else 2 if statement.exact else 3
             found.pop(text, None)
             found[text] = _Piece(index, s.start, s.end, tier, max(1, weight), count(text) + 1)
     return list(found.values())

@@ -211,12 +211,11 @@ def _decided(known: Sequence[Decision], new: Sequence[Decision], *, told: bool) 
     """Decisions of both, each once. One that stands stays as it was worded; stale ones are bounded."""
     if told:
         again = {_key(d.summary): d for d in new}
-        kept = [
-            msgspec.structs.replace(
-                d, stale=d.stale or (said := again.pop(_key(d.summary), None)) is None or said.stale
-            )
-            for d in known
-        ]
+        kept: list[Decision] = []
+        for known_one in known:
+            said = again.pop(_key(known_one.summary), None)
+            stands = said is not None and not (said.stale or known_one.stale)
+            kept.append(msgspec.structs.replace(known_one, stale=not stands))
         united = (*kept, *again.values())
     else:
         united = _unite(known, new, key=lambda d: (d.at_turn, d.summary), limit=None)

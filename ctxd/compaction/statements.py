@@ -55,6 +55,11 @@ class Statement(msgspec.Struct, frozen=True):
     universal: bool
 
     @property
+    def exact(self) -> bool:
+        """It holds a value that nobody can guess again."""
+        return any(value.kind in EXACT for value in self.values)
+
+    @property
     def binds(self) -> bool:
         return self.weight >= BINDS
 
@@ -223,7 +228,7 @@ _FIXES = re.compile(
 )
 
 _ERRAND = re.compile(
-    r"^\W*(?:(?:hi|hello|hey|yes|ok(?:ay)?|so|well|actually|also|but|and|then|please|sure|no|thanks?|great|alright|oh)\W+)*"
+    r"^\W*(?:(?:hi|hello|hey|yes|ok(?:ay)?|so|well|actually|also|but|and|then|please|sure|no|thanks?|great|alright|oh|now|first|next|finally|in\s+that\s+case|after\s+that)\W+)*"
     r"(?:i|we)(?:['’](?:d|m|ll|ve)|\s+(?:would|really|just|am|do|still|also|will))*\s+"
     r"(?:like|need|want|looking|wondering|trying|hoping|love|prefer)\s+(?:you\s+)?(?:to|for|if|whether)\b"
     r"|^\W*(?:i|we)\s+(?:apologi[sz]e|understand|appreciate|don['’]t\s+(?:remember|know|have))\b"

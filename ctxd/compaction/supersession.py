@@ -18,7 +18,7 @@ import msgspec
 
 from ctxd.compaction.statements import Statement
 from ctxd.compaction.values import GLOBAL, SCALAR
-from ctxd.compaction.vocabulary import DIMENSIONS, INSTEAD, REPLACES, concepts_of, simplify
+from ctxd.compaction.vocabulary import BOUNDED, DIMENSIONS, INSTEAD, PERMITS, REPLACES, concepts_of, simplify
 
 MARGIN = 1.2
 """How many times better the best match of an update must be than the next other subject."""
@@ -70,6 +70,8 @@ def changes(said: Sequence[Said]) -> list[Change]:
             named = INSTEAD.search(simplify(new.text)) is not None
             if not made and not statement.values and REPLACES.search(simplify(new.text)):
                 made += _swapped(new, index.about(statement.about))
+            if not made and not statement.forbids and PERMITS.search(simplify(new.text)):
+                made += _permitted(new, index.about(_revoked(new)))
             if statement.revokes or named:
                 gone = {change.old for change in made}
                 made += _ended(new, [o for o in index.about(_revoked(new)) if o.place not in gone], weights)
@@ -123,7 +125,7 @@ class _Index:
                 place: said
                 for kind in kinds
                 for place, said in self._by_kind.get(kind, {}).items()
-                if not said.statement.about or not said.statement.about - _dimensions(frozenset({kind}))
+                if not said.statement.about or not said.statement.about - dimensions(frozenset({kind}))
             }
         return [near[place] for place in sorted(near)]
 
@@ -143,7 +145,7 @@ def _replaced(new: Said, older: Sequence[Said], weights: dict[str, float]) -> li
     bare = not new.statement.about and REPLACES.search(simplify(new.text)) is not None
     for old in older:
         kinds = _differing(old.statement, new.statement)
-        if not kinds or not _may_replace(old.statement, new.statement):
+        if not kinds or not _may_replace(old, new.statement, kinds):
             continue
         if bare:
             if kinds <= SCALAR:
@@ -172,12 +174,14 @@ def _replaced(new: Said, older: Sequence[Said], weights: dict[str, float]) -> li
     ]
 
 
-def _may_replace(old: Statement, new: Statement) -> bool:
-    """A rule is not undone by an errand, nor a prohibition by what only touches its subject."""
-    if old.strict and new.errand:
+def _may_replace(old: Said, new: Statement, kinds: frozenset[str]) -> bool:
+    """A rule is not undone by an errand, nor a prohibition by doing the like of it elsewhere."""
+    rule = old.statement
+    if rule.strict and new.errand:
         return False
-    if old.forbids and not new.forbids:
-        return 2 * len(old.about & new.about) >= len(old.about) > 0
+    if rule.forbids and not new.forbids:
+        capped = not kinds <= SCALAR or BOUNDED.search(simplify(old.text)) is not None
+        return capped and 2 * len(rule.about & new.about) >= len(rule.about) > 0
     return True
 
 
@@ -195,7 +199,7 @@ def _is_template(old: Statement, new: Statement, kinds: frozenset[str]) -> bool:
     if old.forbids != new.forbids or not old.about or len(kinds) != 1:
         return False
     shared = len(old.about & new.about) / len(old.about | new.about)
-    if shared < SAME or (old.about ^ new.about) - _dimensions(kinds):
+    if shared < SAME or (old.about ^ new.about) - dimensions(kinds):
         return False
     (kind,) = kinds
     if kind == "label":
@@ -242,11 +246,12 @@ def _one_subject(one: Statement, other: Statement) -> bool:
 
 
 def _subject(statement: Statement, kinds: frozenset[str]) -> frozenset[str]:
-    return statement.about - _dimensions(kinds)
+    return statement.about - dimensions(kinds)
 
 
 @lru_cache(maxsize=1024)
-def _dimensions(kinds: frozenset[str]) -> frozenset[str]:
+def dimensions(kinds: frozenset[str]) -> frozenset[str]:
+    """Concepts that only name what values of these kinds measure."""
     return frozenset(concept for kind in kinds for concept in DIMENSIONS.get(kind, ()))
 
 
@@ -270,8 +275,11 @@ def _ended(new: Said, older: Sequence[Said], weights: dict[str, float]) -> list[
     for old in older:
         if old.group == new.group or old.text == new.text or (named and old.statement.forbids):
             continue
-        content = old.statement.about | {v.key for v in old.statement.values}
+        keys = {v.key for v in old.statement.values}
+        content = old.statement.about | keys
         covered = content & (gone | new.statement.about)
+        if not named and not keys <= gone:
+            continue
         share = sum(weights.get(c, 1.0) for c in covered) / (sum(weights.get(c, 1.0) for c in content) or 1.0)
         if content & gone and (share >= 0.6 or (named and 2 * len(covered) >= len(content))):
             scored.append((share, old))
@@ -281,6 +289,19 @@ def _ended(new: Said, older: Sequence[Said], weights: dict[str, float]) -> list[
     ):
         return []
     return [Change(scored[0][1].place, new.place, frozenset())]
+
+
+def _permitted(new: Said, older: Sequence[Said]) -> list[Change]:
+    """The prohibition that a permission lifts: it shares most of its words and all of its values."""
+    content = new.statement.about | {v.key for v in new.statement.values}
+    for old in sorted(older, key=lambda o: -o.place):
+        keys = {v.key for v in old.statement.values}
+        was = old.statement.about | keys
+        shared = len(was & content)
+        lifted = old.statement.forbids and old.group != new.group and keys <= content
+        if lifted and shared > 1 and 2 * shared >= len(was):
+            return [Change(old.place, new.place, frozenset())]
+    return []
 
 
 def _swapped(new: Said, older: Sequence[Said]) -> list[Change]:

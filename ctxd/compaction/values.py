@@ -63,7 +63,7 @@ def values_of(text: str) -> tuple[Value, ...]:
                 if " " not in first[1]:
                     continue
         key = _key(kind, text[start:end])
-        if key not in ("1", ""):
+        if key and (kind, key) != ("number", "1"):
             found.append(Value(kind, key, start, end))
     return tuple(found)
 

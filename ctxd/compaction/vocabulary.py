@@ -134,7 +134,7 @@ CHANGE = re.compile(
         |bump(?:ed)?|raised?|lower(?:ed)?|increas(?:e|ed)|decreas(?:e|ed)|reduc(?:e|ed)|extend(?:ed)?
         |postponed?|pushed\s+(?:back|out)|brought\s+forward|resched\w+|reassign\w*|supersedes?|turns\s+out
         |previous(?:ly)?|retired|formerly|used\s+to|go(?:ing)?\s+with|i\s+meant|sorry)\b
-     |改(?:成|为|到|用|由|回|叫|一下)|换(?:成|为|到|用|了)|变(?:成|更|为)|调(?:整|到|成|高|低)|更新|更正|纠正|修正|现在|不再|以后
+     |改(?:[\u4e00-\u9fff]{0,2}[成为到用在]|由|回|叫|一下)|换(?:成|为|到|用|了)|变(?:成|更|为)|调(?:整|到|成|高|低)|更新|更正|纠正|修正|现在|不再|以后
      |从今|今后|其实|实际上|推迟|提前|延期|延后|取消|作废|新的|升(?:级|到)|降(?:到|低|为)|提高|增加到|减少到
      |代替|替换|取代|说错|搞错|算了|还是""",
     re.IGNORECASE | re.VERBOSE,
@@ -156,6 +156,21 @@ REVOKED = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """What was asked before does not hold any more, and nothing takes its place."""
+
+BOUNDED = re.compile(
+    r"\b(?:more|less|fewer|later|earlier|longer|higher|lower)\s+than\b"
+    r"|\b(?:over|above|exceed\w*|beyond|below|under|after|before|past)\b"
+    r"|超过|低于|高于|晚于|早于|多于|少于|大于|小于",
+    re.IGNORECASE,
+)
+"""A prohibition with these is a cap: another value is another cap."""
+
+PERMITS = re.compile(
+    r"\b(?:fine|ok(?:ay)?|allowed|free\s+to|may|can)\b.{0,40}\b(?:now|again|after\s+all|from\s+now\s+on)\b"
+    r"|\bnow\b.{0,30}\b(?:fine|ok(?:ay)?|allowed|may|can)\b|(?:可以|允许|能).{0,20}了",
+    re.IGNORECASE,
+)
+"""What was forbidden is forbidden no more."""
 
 INSTEAD = re.compile(
     r"""(?:\binstead\s+of|\brather\s+than|\breplac(?:e|es|ing)|\bin\s+place\s+of)\s+(?:the\s+|using\s+)?
@@ -185,16 +200,16 @@ _STOP = _set(
     into onto over under about above below between through during per via up down out off again also too
     very just still only is are was were be been being am do does did done doing have has had having can
     could may might must shall should will would not no never always any all each every some none both
-    either neither more most less least few many much other others another such same own i me my mine we
-    us our ours you your yours he him his she her hers who whom whose which what where why how one ones
-    thing things way please thanks thank ok okay yes hi hello hey dear use used using make makes made
-    making keep keeps kept keeping put puts set sets setting get gets got getting give gives given show
-    shows shown stay stays stick go goes going let lets want wants wanted need needs needed prefer
-    prefers preferred like likes liked love ensure sure try tries take takes took run runs running come
-    comes ask asks asked know tell say says said think now instead update updated actually new old
-    previous current currently change changed changes move moved switch switched again around rather
-    anymore longer quick next sorry wait meant today week month year day days weeks explicit explicitly
-    strictly exactly least most maximum minimum
+    either neither more most less least few many much other others another such same own anything
+    everything something nothing whatever i me my mine we us our ours you your yours he him his she her
+    hers who whom whose which what where why how one ones thing things way please thanks thank ok okay
+    yes hi hello hey dear use used using make makes made making keep keeps kept keeping put puts set
+    sets setting get gets got getting give gives given show shows shown stay stays stick go goes going
+    let lets want wants wanted need needs needed prefer prefers preferred like likes liked love ensure
+    sure try tries take takes took run runs running come comes ask asks asked know tell say says said
+    think now instead update updated actually new old previous current currently change changed changes
+    move moved switch switched again around rather anymore longer quick next sorry wait meant today week
+    month year day days weeks explicit explicitly strictly exactly least most maximum minimum
     """
 )
 

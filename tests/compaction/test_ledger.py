@@ -208,3 +208,40 @@ def test_a_models_account_replaces_wording_and_never_files_or_the_users_words() 
     assert adopted.constraints == extracted.constraints
     assert adopted.decisions == account.decisions
     assert (adopted.evidence, adopted.next_steps) == (("kept",), ("go on",))
+
+
+# A model's account of what is decided
+
+
+def test_a_known_decision_that_a_model_marks_or_leaves_out_becomes_stale_and_keeps_its_words() -> None:
+    """O section 14.3, with turns that stay those of the session."""
+    known = SessionSummary(
+        decisions=(Decision(0, "use sqlite", "small"), Decision(2, "no ORM"), Decision(3, "MIT"))
+    )
+    said = (Decision(9, "Use  SQLite"), Decision(9, "MIT", stale=True), Decision(9, "ship on Friday"))
+    assert merge(known, SessionSummary(decisions=said), told=True).decisions == (
+        Decision(0, "use sqlite", "small"),
+        Decision(2, "no ORM", stale=True),
+        Decision(3, "MIT", stale=True),
+        Decision(9, "ship on Friday"),
+    )
+
+
+def test_without_a_model_known_decisions_stay_as_they_were() -> None:
+    known = SessionSummary(decisions=(Decision(0, "use sqlite"),))
+    new = SessionSummary(decisions=(Decision(1, "other"),))
+    assert merge(known, new).decisions == (Decision(0, "use sqlite"), Decision(1, "other"))
+
+
+def test_stale_decisions_are_bounded_and_the_newest_stay() -> None:
+    """O section 14, weakness: stale decisions grew for ever."""
+    state = SessionSummary()
+    for turn in range(60):
+        state = merge(state, SessionSummary(decisions=(Decision(turn, f"d{turn}"),)), told=True)
+    assert [d.summary for d in state.decisions if not d.stale] == ["d59"]
+    assert [d.summary for d in state.decisions if d.stale] == [f"d{n}" for n in range(39, 59)]
+
+
+def test_what_is_stale_stays_stale_when_it_is_said_again() -> None:
+    known = SessionSummary(decisions=(Decision(0, "a", stale=True),))
+    assert merge(known, SessionSummary(decisions=(Decision(5, "a"),)), told=True).decisions == known.decisions
