@@ -17,11 +17,11 @@ from ctxd.service.bodies import BLOB_BYTES
 from ctxd.service.description import Described, Meta, describe_all
 from ctxd.service.session import Session, Written
 
-INLINE_BYTES = 64 * 1024
-"""Messages up to this are counted before they are written; larger appends are counted afterwards."""
+IN_THREAD_BYTES = 64 * 1024
+"""Appends larger than this are read, described and counted in a thread."""
 
-IN_THREAD_BYTES = 256 * 1024
-"""Appends larger than this are read and described in a thread."""
+DEFER_BYTES = 1024 * 1024
+"""Appends up to this, some 30 ms of counting, are counted before they are written, larger ones afterwards."""
 
 RECORD_BYTES = 8 * 1024 * 1024
 """One record carries about this many bytes; longer appends are one batch of records."""
@@ -104,7 +104,7 @@ async def admit(
     natives = session.own(natives)
     size = sum([len(native.raw) for native in natives])
     largest = max([len(native.raw) for native in natives], default=0)
-    defer = not count and size > INLINE_BYTES
+    defer = not count and size > DEFER_BYTES
     spills = largest > session.environment.settings.recall.spill_bytes
     weigher = await session.weigher() if spills or not defer else None
     large = size > IN_THREAD_BYTES
