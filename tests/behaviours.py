@@ -231,6 +231,9 @@ BEHAVIOURS: dict[str, Behaviour] = {
     ),
     "importers.branches": Behaviour("Only the branch that stands is imported.", "issue 4, build"),
     "importers.bounded": Behaviour("A file of any size imports in bounded memory.", "reports.md F70"),
+    "doctor.says": Behaviour(
+        "The doctor names what is wrong with a machine, and what to do.", "reliability.md D11"
+    ),
     "import.whole": Behaviour(
         "An imported session is there after a restart, whole, with its usage.", "issue 4, build"
     ),

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import ctxd
+from ctxd.cli.doctor import doctor
 from ctxd.cli.importing import import_sessions
 from ctxd.cli.replay import replay
 
@@ -49,3 +50,4 @@ def serve(
 
 app.command()(replay)
 app.command("import")(import_sessions)
+app.command()(doctor)

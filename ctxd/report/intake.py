@@ -19,7 +19,7 @@ from ctxd.client import Client, ClientError
 from ctxd.client.connection import folder_uri
 from ctxd.importers.steps import Boundary, Message, Note, NoteTaker, Response, Source
 
-BATCH_BYTES = 512 * 1024
+BATCH_BYTES = 1024 * 1024
 """Messages of about this many bytes are appended at once."""
 
 _REFUSED = ("invalidMessages", "tooLarge")
