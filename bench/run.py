@@ -14,12 +14,13 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from bench import append, compact, import_speed, project, resume, stalls, startup
+from bench import append, compact, import_speed, prepare, project, resume, stalls, startup
 from bench.harness import Ratio, Workbench, workbench
 
 BENCHES: dict[str, Callable[[Workbench], Iterator[Ratio]]] = {
     "startup": startup.bench,
     "project": project.bench,
+    "prepare": prepare.bench,
     "append": append.bench,
     "compact": compact.bench,
     "resume": resume.bench,

@@ -9,6 +9,7 @@ import os
 import select
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -88,6 +89,17 @@ class Peer:
         self._last_id += 1
         self.send({"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params})
         return self.answer(self._last_id)
+
+    def answers_after(self, method: str, params: object) -> float:
+        """Seconds from a request to the first byte of its answer, which is then read."""
+        self._last_id += 1
+        body = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params}
+        start = time.perf_counter()
+        self.send(body)
+        select.select([self._stdout], [], [], PATIENCE)
+        seconds = time.perf_counter() - start
+        self.answer(self._last_id)
+        return seconds
 
     def answer(self, request_id: object) -> Any:
         """The result of the request with that id. Raises PeerError with the daemon's error."""

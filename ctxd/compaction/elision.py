@@ -84,10 +84,8 @@ def plan(
     `expired` says the provider's cache has gone cold, so nothing is lost by rewriting it.
     `protected` are call ids that must stay whole.
     """
-    if not options.enabled:
-        return None
     limits = pressure.limits
-    if limits is not None and pressure.tokens < part(limits.available, options.start_at):
+    if not is_pressed(pressure, options):
         return None
     needed = None if limits is None else pressure.tokens - part(limits.available, options.target)
     chosen: list[Candidate] = []
@@ -105,6 +103,13 @@ def plan(
     batch = _weigh(state, chosen, pressure, cache)
     due = limits is not None and pressure.tokens >= limits.compaction
     return batch if expired or due or batch.break_even <= _expected_calls(pressure, options, cache) else None
+
+
+def is_pressed(pressure: Pressure, options: ElisionOptions) -> bool:
+    """Whether there is reason to look for results to elide at all. Constant time."""
+    limits = pressure.limits
+    full = limits is None or pressure.tokens >= part(limits.available, options.start_at)
+    return options.enabled and full
 
 
 def candidates(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -71,9 +72,14 @@ def limit(window: Window, model: Model, options: Budget) -> Limits | None:
 
 def part(amount: int, ratio: float) -> int:
     """`ratio` of `amount` in exact integer arithmetic: a ratio of 0.7 is seven tenths, not 0.69999."""
-    exact = Fraction(str(ratio))
+    exact = _exact(ratio)
     whole, rest = divmod(amount, exact.denominator)
     return whole * exact.numerator + rest * exact.numerator // exact.denominator
+
+
+@lru_cache(maxsize=64)
+def _exact(ratio: float) -> Fraction:
+    return Fraction(str(ratio))
 
 
 def phase_of(tokens: int, limits: Limits | None) -> Phase:

@@ -160,8 +160,8 @@ def _splice(member: Any) -> Any:
     match member:
         case bytes():
             return msgspec.Raw(member)
-        case [bytes(), *_]:
-            return [msgspec.Raw(item) for item in member]
+        case list() if member and isinstance(member[0], bytes):
+            return msgspec.Raw(b"[%b]" % b",".join(member))
         case _:
             return member
 

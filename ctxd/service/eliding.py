@@ -18,11 +18,14 @@ async def plan_elisions(
     """What is worth eliding before the next request; None for nothing."""
     state = session.state
     settings = session.environment.settings
+    pressure = elision.Pressure(before.decisive, state.ratio, before.limits, state.provider_calls)
+    if not elision.is_pressed(pressure, settings.elision):
+        return None
     weigher = await session.weigher()
     return elision.plan(
         state,
         "oversizedOnly" if phase == "iteration" else "full",
-        elision.Pressure(before.decisive, state.ratio, before.limits, state.provider_calls),
+        pressure,
         settings.elision,
         settings.cache,
         count=weigher.count,

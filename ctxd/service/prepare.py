@@ -20,7 +20,7 @@ from ctxd.model.messages import Native
 from ctxd.service.admission import read_views
 from ctxd.service.rendering import Shown
 from ctxd.service.session import Prepared, Session, Written
-from ctxd.service.shrinking import Cost, PreparePhase, Shrunk, Stage, shrink
+from ctxd.service.shrinking import Cost, PreparePhase, Shrunk, Stage, Wanted, is_settled, shrink
 
 
 class CacheFacts(msgspec.Struct, frozen=True):
@@ -38,7 +38,7 @@ class Request(msgspec.Struct, frozen=True):
     request_id: str
     revision: int
     generation: int
-    messages: tuple[bytes, ...]
+    messages: list[bytes]
     fingerprint: str
     before: Projection
     projection: Projection
@@ -50,6 +50,16 @@ class Request(msgspec.Struct, frozen=True):
     cache: CacheFacts
 
 
+class Asked(msgspec.Struct, frozen=True):
+    """A call of `prepare` as the session stood when it came: `messages` in the view, its `generation`."""
+
+    phase: PreparePhase
+    pending: Sequence[Native]
+    wanted: Wanted
+    messages: int
+    generation: int
+
+
 async def prepare(session: Session, phase: PreparePhase, pending: Sequence[Native]) -> Request:
     """Plan, commit and answer the next request."""
     async with session.lane:
@@ -57,51 +67,57 @@ async def prepare(session: Session, phase: PreparePhase, pending: Sequence[Nativ
             session.refresh()
         await session.settle()
         load, size = await weigh_pending(session, pending)
-        before = session.project(load, size)
-        messages_before = len(session.state.view)
-        generation = session.state.generation
-    shrunk = Shrunk()
-    if session.writable:
-        try:
-            shrunk = await shrink(session, phase, load, size)
-        except CtxdError as error:
-            shrunk = Shrunk((Stage("pipeline", f"failed:{error.kind}", 0, 0),))
-            await _say_failure(session, error)
+        state = session.state
+        wanted = Wanted(session.project(load, size), state.revision, load, size)
+        asked = Asked(phase, pending, wanted, len(state.view), state.generation)
+        if not session.writable or is_settled(session, phase, wanted.projection):
+            return await _answer(session, asked, Shrunk())
+    try:
+        shrunk = await shrink(session, phase, wanted)
+    except CtxdError as error:
+        shrunk = Shrunk((Stage("pipeline", f"failed:{error.kind}", 0, 0),))
+        await _say_failure(session, error)
     async with session.lane:
         await session.settle()
-        projection = session.project(load, size)
-        shown = await render(session, pending)
-        state = session.state
-        sealed = fingerprint(state, b"".join(native.raw for native in pending))
-        request_id = f"r{state.revision}.{state.generation}.{sealed[:16]}"
-        replaced = state.generation != generation
-        reason = shrunk.stages[-1].reason if shrunk.stages and replaced else ""
-        cache = _compare(session.last_shown, shown, reason, shrunk.cost)
-        session.last_shown = shown
-        weight = state.load
-        session.prepared = Prepared(
-            request_id=request_id,
-            load=Load(weight.fixed, weight.view + load.view, weight.media + load.media),
-            predicted=projection.tokens if state.anchor else 0,
-            epoch=state.epoch,
-            generation=state.generation,
-        )
-        session.environment.note("prepares")
-        return Request(
-            request_id=request_id,
-            revision=state.revision,
-            generation=state.generation,
-            messages=tuple(item.raw for item in shown),
-            fingerprint=sealed,
-            before=before,
-            projection=projection,
-            messages_before=messages_before,
-            phase=phase,
-            stages=shrunk.stages,
-            compacted=shrunk.compacted,
-            replaced=replaced,
-            cache=cache,
-        )
+        return await _answer(session, asked, shrunk)
+
+
+async def _answer(session: Session, asked: Asked, shrunk: Shrunk) -> Request:
+    """The request as the view stands now. The caller holds the lane."""
+    state = session.state
+    load = asked.wanted.pending
+    projection = asked.wanted.at(session).projection
+    shown = await render(session, asked.pending)
+    sealed = fingerprint(state, b"".join(native.raw for native in asked.pending))
+    request_id = f"r{state.revision}.{state.generation}.{sealed[:16]}"
+    replaced = state.generation != asked.generation
+    reason = shrunk.stages[-1].reason if shrunk.stages and replaced else ""
+    cache = _compare(session.last_shown, shown, reason, shrunk.cost)
+    session.last_shown = shown
+    weight = state.load
+    session.prepared = Prepared(
+        request_id=request_id,
+        load=Load(weight.fixed, weight.view + load.view, weight.media + load.media),
+        predicted=projection.tokens if state.anchor else 0,
+        epoch=state.epoch,
+        generation=state.generation,
+    )
+    session.environment.note("prepares")
+    return Request(
+        request_id=request_id,
+        revision=state.revision,
+        generation=state.generation,
+        messages=[item.raw for item in shown],
+        fingerprint=sealed,
+        before=asked.wanted.projection,
+        projection=projection,
+        messages_before=asked.messages,
+        phase=asked.phase,
+        stages=shrunk.stages,
+        compacted=shrunk.compacted,
+        replaced=replaced,
+        cache=cache,
+    )
 
 
 async def weigh_pending(session: Session, pending: Sequence[Native]) -> tuple[Load, int]:
@@ -142,11 +158,11 @@ def _compare(
     """The common beginning of two requests; closed parts are the same objects, so this is cheap."""
     if previous is None:
         return CacheFacts(0, None, "", None)
-    stable = 0
-    for old, new in zip(previous, shown, strict=False):
-        if old is not new and old.raw != new.raw:
-            break
-        stable += 1
+    stable = len(previous)
+    if previous != shown[:stable]:
+        pairs = enumerate(zip(previous, shown, strict=False))
+        changed = (i for i, (old, new) in pairs if old is not new and old.raw != new.raw)
+        stable = next(changed, min(len(previous), len(shown)))
     if stable == len(previous):
         return CacheFacts(stable, None, "", None)
     return CacheFacts(stable, stable, reason or "mended", cost)

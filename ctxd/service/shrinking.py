@@ -55,22 +55,51 @@ class Shrunk(msgspec.Struct, frozen=True):
         return self.compaction is not None and self.compaction.outcome == "applied"
 
 
-async def shrink(session: Session, phase: PreparePhase, pending: Load, pending_bytes: int) -> Shrunk:
+class Wanted(msgspec.Struct, frozen=True):
+    """A request to make fit: its projection as the session stood at `revision`, and what pends."""
+
+    projection: Projection
+    revision: int
+    pending: Load
+    pending_bytes: int
+
+    def at(self, session: Session) -> Wanted:
+        """The same request as the session stands now. The caller holds the lane."""
+        if session.state.revision == self.revision:
+            return self
+        now = session.project(self.pending, self.pending_bytes)
+        return msgspec.structs.replace(self, projection=now, revision=session.state.revision)
+
+
+def is_settled(session: Session, phase: PreparePhase, before: Projection) -> bool:
+    """Whether nothing needs to be done: no retry, and small enough for every stage. Constant time."""
+    limits = before.limits
+    settings = session.environment.settings
+    pressure = elision.Pressure(before.decisive, session.state.ratio, limits, session.state.provider_calls)
+    return (
+        phase != "retry"
+        and before.bytes <= (settings.wire.max_bytes or session.dialect.max_request_bytes)
+        and (limits is None or before.decisive < min(limits.handoff, limits.compaction))
+        and not elision.is_pressed(pressure, settings.elision)
+    )
+
+
+async def shrink(session: Session, phase: PreparePhase, wanted: Wanted) -> Shrunk:
     """Make the next request fit, as far as it can be. Must be called without the lane.
 
     Raises what committing and compacting raise; then the view is as it was.
     """
-    before = session.project(pending, pending_bytes)
-    limits = before.limits
     if session.compacting:
+        before = wanted.projection
+        limits = before.limits
         if phase != "retry" and (limits is None or before.decisive <= limits.available):
             # What runs already makes room; another change of the view would spoil its plan.
             return Shrunk()
         await session.wait_for_flight()
     async with session.lane:
-        before = session.project(pending, pending_bytes)
+        wanted = wanted.at(session)
+        before = wanted.projection
         batch = await plan_elisions(session, phase, before)
-        planned_at = session.state.revision
     freed = batch.saved if batch else 0
     stages: list[Stage] = []
     attempt: Compaction | None = None
@@ -88,9 +117,9 @@ async def shrink(session: Session, phase: PreparePhase, pending: Load, pending_b
             return Shrunk((*stages, *more), Cost(attempt.after.tokens, gained, 0), attempt)
         session.remember_attempt()
     async with session.lane:
-        if session.state.revision != planned_at:
+        if wanted.at(session) is not wanted:
             # Somebody else changed the session since; what was planned is not what is needed.
-            before = session.project(pending, pending_bytes)
+            before = wanted.at(session).projection
             batch = await plan_elisions(session, phase, before)
         more, cost = await _commit_rest(session, before, batch)
     stages += more
@@ -160,6 +189,8 @@ async def _commit_rest(
 async def _fit_bytes(session: Session, size: int) -> tuple[Written | None, list[Stage]]:
     """Placeholders for media and large outputs while the request is too large in bytes."""
     limit = session.environment.settings.wire.max_bytes or session.dialect.max_request_bytes
+    if size <= limit:
+        return None, []
     weigher = await session.weigher()
     elisions = byte_budget.plan(session.state, size, limit, count=weigher.count)
     if not elisions:

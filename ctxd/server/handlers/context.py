@@ -27,7 +27,7 @@ async def prepare(
     session = registry.get(params.session_id)
     pending = params.pending or []
     made = await preparing.prepare(session, params.phase, pending)
-    projection = shapes.projection(session, made.projection, b"".join(n.raw for n in pending))
+    projection = shapes.projection(session, made.projection, sealed=made.fingerprint)
     state = session.state
     limits = made.projection.limits
     over = limits is not None and made.projection.decisive > limits.available
@@ -35,7 +35,7 @@ async def prepare(
         request_id=made.request_id,
         revision=made.revision,
         generation=made.generation,
-        messages=list(made.messages),
+        messages=made.messages,
         system=state.system.encode("utf-8") if state.system else None,
         tools=opening.tools_of(state.tools) or None,
         fingerprint=made.fingerprint,

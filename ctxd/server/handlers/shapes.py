@@ -102,9 +102,14 @@ def row_info(row: Row) -> sessions.SessionInfo:
 
 
 def projection(
-    session: Session, found: Projection, pending: bytes = b"", detail: str = "summary"
+    session: Session,
+    found: Projection,
+    pending: bytes = b"",
+    detail: str = "summary",
+    *,
+    sealed: str | None = None,
 ) -> projections.Projection:
-    """A projection; `pending` is the JSON text of pending messages."""
+    """A projection; `pending` is the JSON text of pending messages, `sealed` the fingerprint if known."""
     limits = found.limits
     options = session.environment.settings.wire
     return projections.Projection(
@@ -126,7 +131,7 @@ def projection(
         ),
         categories=_categories(session) if detail in ("categories", "items") else None,
         items=[_item(session, entry) for entry in session.state.view] if detail == "items" else None,
-        fingerprint=fingerprint(session.state, pending),
+        fingerprint=fingerprint(session.state, pending) if sealed is None else sealed,
         revision=session.state.revision,
         generation=session.state.generation,
     )

@@ -95,6 +95,12 @@ def _take_bytes(given: Any) -> bytes:
             return msgspec.json.encode(given)
 
 
+def _take_all_bytes(given: Any) -> list[bytes]:
+    if isinstance(given, list) and set(map(type, given)) <= {bytes}:
+        return given
+    return [_take_bytes(item) for item in given]
+
+
 class _NativeSchema:
     """How pydantic sees a native value: JSON that is never looked into.
 
@@ -114,6 +120,19 @@ class _NativeSchema:
         return dict(self._schema)
 
 
+class _NativesSchema:
+    """A list of native objects to send, looked at once as a whole."""
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(_take_all_bytes)
+
+    def __get_pydantic_json_schema__(
+        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        item = {"type": "object", "additionalProperties": True, "title": "Native", "description": _OBJECT}
+        return {"type": "array", "items": item}
+
+
 _OBJECT = "One message, item, content or tool of the session's dialect, passed through untouched."
 _ANY = "A native value of the session's dialect that need not be an object, passed through untouched."
 
@@ -129,6 +148,9 @@ NativeOut: TypeAlias = Annotated[
     bytes, _NativeSchema("Native", _OBJECT, _take_bytes, {"type": "object", "additionalProperties": True})
 ]
 """A result: JSON text of one native object, spliced into the answer as it is."""
+
+NativesOut: TypeAlias = Annotated[list[bytes], _NativesSchema()]
+"""A result: JSON texts of native objects, as many as a session has messages."""
 
 NativeAnyOut: TypeAlias = Annotated[bytes, _NativeSchema("NativeValue", _ANY, _take_bytes, {})]
 """A result: JSON text of a native value of any type."""

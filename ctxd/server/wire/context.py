@@ -13,6 +13,7 @@ from ctxd.server.wire.base import (
     NativeAnyOut,
     NativeObject,
     NativeOut,
+    NativesOut,
     SessionId,
     SessionParams,
     Wire,
@@ -73,7 +74,7 @@ class ContextPrepareResult(Wire):
     request_id: str = Field(description="Ties the report to this call.")
     revision: Count
     generation: Count
-    messages: list[NativeOut] = Field(description="The model view, pending included.")
+    messages: NativesOut = Field(description="The model view, pending included.")
     system: NativeAnyOut | None = None
     tools: list[NativeOut] | None = None
     fingerprint: str
