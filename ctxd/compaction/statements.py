@@ -179,7 +179,7 @@ _REQUEST = re.compile(
 )
 
 _FORBIDS = re.compile(
-    r"""\b(?:never|must\s?n['’o]t|must\s+never|may\s+not|shall\s+not|should\s?n['’o]t|not\s+(?:allowed|permitted|acceptable|ok|okay)
+    r"""(?<![A-Za-z](?=[A-Za-z]))(?:\b(?:never|must\s?n['’o]t|must\s+never|may\s+not|shall\s+not|should\s?n['’o]t|not\s+(?:allowed|permitted|acceptable|ok|okay)
         |forbid(?:den)?|prohibit(?:ed)?|ban(?:ned)?|under\s+no\s+circumstances?|off[\s-]limits|avoid|refrain|stay\s+(?:away|out)
         |hands\s+off|leave\s+.{1,60}\s+(?:alone|untouched|as\s+(?:it\s+is|is|they\s+are))|keep\s+(?:out|away)|stop\s+\w+ing
         |can(?:not|['’]t)\s+be|don['’]?ts?\s+ever|nothing\s+(?:may|should|must|gets?|goes|is\s+to)|nowhere\s+near|no\s?(?:body|one)\s+(?:may|should|must|else))\b
@@ -189,13 +189,13 @@ _FORBIDS = re.compile(
      |(?:[.;,:]\s+|\b(?:and|but)\s+)no\s+(?!problem|worries|idea|thanks|need|i\b)[\w-]+
      |不要|不得|不准|不许|不可(?!能)|不能|禁止|严禁|切勿|请勿|勿|绝不|决不|千万别|不应|避免|别再|杜绝|不允许|不接受|别(?![人的名处墅])
      |不(?:碰|动|改|用|写|加|删|发|上传|提交|引入|修改|接触|超过|使用|打扰|透露|泄露)
-     |不(?!知道|清楚|好|错|对|同|过|行|是|会|懂|确定|了解|着急|客气|小心|仅|但|如|一定|然|管|太|够|明白|记得|想|喜欢)[\u4e00-\u9fff]{1,3}(?=[，。；！]|$)
+     |不(?!知道|清楚|好|错|对|同|过|行|是|会|懂|确定|了解|着急|客气|小心|仅|但|如|一定|然|管|太|够|明白|记得|想|喜欢)[\u4e00-\u9fff]{1,3}(?=[，。；！]|$))
     """,
     re.IGNORECASE | re.VERBOSE,
 )
 
 _REQUIRES = re.compile(
-    r"""\b(?:must|ha(?:ve|s)\s+to|(?<!\bi\s)(?<!\bwe\s)(?<!really\s)needs?\s+(?:to|a|an|my|approval)|required?|requires|mandatory|always|at\s+all\s+times|make\s+sure
+    r"""(?<![A-Za-z](?=[A-Za-z]))(?:\b(?:must|ha(?:ve|s)\s+to|(?<!\bi\s)(?<!\bwe\s)(?<!really\s)needs?\s+(?:to|a|an|my|approval)|required?|requires|mandatory|always|at\s+all\s+times|make\s+sure
         |ensure|be\s+sure|(?<!n['’]t\s)(?<!not\s)remember|strictly|exactly|at\s+(?:most|least)|no\s+(?:more|less|fewer|later|earlier|longer)\s+than|limit(?:ed)?\s+to
         |unless|until|without\s+(?:my|asking|approval|explicit|first|a\b)|as\s+long\s+as|whenever|every\s+time|each\s+time|from\s+now\s+on
         |going\s+forward|for\s+the\s+rest\s+of|should|shall|not\s+before|stop\s+(?:and|if|when|after|at|as\s+soon)|first\s+(?:ask|check|run|write)
@@ -204,25 +204,25 @@ _REQUIRES = re.compile(
      |(?<!is\s)(?<!are\s)(?<!was\s)\bonly\b(?!\s+an?\b)
      |必须|务必|必需|一定要|一定得|只能|只准|只许|仅限|只允许|只用|只要|只[改看读写做用给保动列说回]|总是|始终|永远|一律|统一|至少|至多|最多|最少
      |不超过|不低于|不少于|不晚于|不早于|上限|下限|确保|保证|记得|记住|需要|应该|应当|要求|除非|否则|以内|都要|都用|都得|每次|凡是|严格|默认
-     |一旦|如果.{1,30}(?:就|先|请|要|停)|之前(?:先|要|必|请)?|先.{1,20}再|经过?我|征得|[问找]我|告诉我|通知我|联系我|保密|机密|(?:[前后时都也就必还仍])要|就(?:停|先|用|换|改|按|当|直接)|得到.{0,8}(?:同意|确认|批准)
+     |一旦|如果.{1,30}(?:就|先|请|要|停)|之前(?:先|要|必|请)?|先.{1,20}再|经过?我|征得|[问找]我|告诉我|通知我|联系我|保密|机密|(?:[前后时都也就必还仍])要|就(?:停|先|用|换|改|按|当|直接)|得到.{0,8}(?:同意|确认|批准))
     """,
     re.IGNORECASE | re.VERBOSE,
 )
 
 _PREFERS = re.compile(
-    r"""\b(?:prefer(?:s|red|ence)?|favou?r|rather|instead\s+of|ideally|i['’]?(?:d|\s+would)\s+(?:like|love|want|prefer)|wants?|would\s+like
+    r"""(?<![A-Za-z](?=[A-Za-z]))(?:\b(?:prefer(?:s|red|ence)?|favou?r|rather|instead\s+of|ideally|i['’]?(?:d|\s+would)\s+(?:like|love|want|prefer)|wants?|would\s+like
         |like\s+(?:it|my|your|the|to|when|answers|short)|hate|dislike|can['’]t\s+stand|love|style|tone|easier\s+for\s+me|suits?\s+me|works?\s+(?:best|better)\s+for\s+me|(?:fine|best)\s+(?:by|for)\s+me|better\s+if
         |don['’]?t\s+(?:like|want|need)|not\s+a\s+fan|wherever\s+possible|when\s+in\s+doubt|if\s+possible|over\s+a\s+list|keep\s+it)\b
-     |喜欢|偏好|更愿意|宁可|宁愿|最好|尽量|优先|倾向|希望|想要|习惯|讨厌|不想|风格|语气|更好|而不是|少用|多用|尽可能
+     |喜欢|偏好|更愿意|宁可|宁愿|最好|尽量|优先|倾向|希望|想要|习惯|讨厌|不想|风格|语气|更好|而不是|少用|多用|尽可能)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
 
 _FIXES = re.compile(
-    r"""\b(?:is|are|=|equals?|called|named|lives?\s+(?:at|in)|runs?\s+(?:on|in)|set\s+to|fixed\s+at|belongs?\s+to|owns?|stands?\s+for
+    r"""(?<![A-Za-z](?=[A-Za-z]))(?:\b(?:is|are|=|equals?|called|named|lives?\s+(?:at|in)|runs?\s+(?:on|in)|set\s+to|fixed\s+at|belongs?\s+to|owns?|stands?\s+for
         |capped\s+at|due|expires?|starts?\s+(?:on|at)|ends?\s+(?:on|at)|based\s+on|codename|deadline|budget|ceiling|cap|maximum|minimum|limit
         |use|my\s+\w+\s+is|target|version|port|branch|phase|goal|objective|task\s+is|next\s+step|open\s+question|acceptance|done\s+when|scope)\b
-     |[:：=]|是|为|叫|等于|定[为在]|设[为成]|固定|截止|预算|上限|端口|分支|代号|版本|负责人|目标|下一步|验收|范围|任务是|待定|待确认
+     |[:：=]|是|为|叫|等于|定[为在]|设[为成]|固定|截止|预算|上限|端口|分支|代号|版本|负责人|目标|下一步|验收|范围|任务是|待定|待确认)
     """,
     re.IGNORECASE | re.VERBOSE,
 )

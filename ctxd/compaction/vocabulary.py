@@ -128,7 +128,7 @@ alias: alias 别名
 """
 
 CHANGE = re.compile(
-    r"""\b(?:now|instead|updated?|chang(?:e|ed|ing)|mov(?:e|ed|ing)|switch(?:ed|ing)?|rotat(?:e|ed|ion)|renam(?:e|ed)
+    r"""(?<![A-Za-z](?=[A-Za-z]))(?:\b(?:now|instead|updated?|chang(?:e|ed|ing)|mov(?:e|ed|ing)|switch(?:ed|ing)?|rotat(?:e|ed|ion)|renam(?:e|ed)
         |rebased|replac(?:e|ed|es|ing)|revis(?:e|ed)|(?-i:[Nn]ew(?!\s+[A-Z]))|actually|correction|no\s+longer|from\s+now\s+on
         |going\s+forward|any\s?more|rather|make\s+(?:that|it|this|them)|scratch\s+that|second\s+thoughts?
         |bump(?:ed)?|raised?|lower(?:ed)?|increas(?:e|ed)|decreas(?:e|ed)|reduc(?:e|ed)|extend(?:ed)?
@@ -136,7 +136,7 @@ CHANGE = re.compile(
         |previous(?:ly)?|retired|formerly|used\s+to|go(?:ing)?\s+with|i\s+meant|sorry)\b
      |改(?:[\u4e00-\u9fff]{0,2}[成为到用在]|由|回|叫|一下)|换(?:成|为|到|用|了)|变(?:成|更|为)|调(?:整|到|成|高|低)|更新|更正|纠正|修正|现在|不再|以后
      |从今|今后|其实|实际上|推迟|提前|延期|延后|取消|作废|新的|升(?:级|到)|降(?:到|低|为)|提高|增加到|减少到
-     |代替|替换|取代|说错|搞错|算了|还是""",
+     |代替|替换|取代|说错|搞错|算了|还是)""",
     re.IGNORECASE | re.VERBOSE,
 )
 """Something is no longer as it was said before."""
