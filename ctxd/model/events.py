@@ -33,11 +33,11 @@ class Model(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     max_output_tokens: int | None = None
 
 
-class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type"):
+class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", gc=False):
     """Base of the union; holds nothing."""
 
 
-class SessionCreated(Event, frozen=True, tag="sessionCreated"):
+class SessionCreated(Event, frozen=True, tag="sessionCreated", gc=False):
     """First event of a log. `system`/`tools` are the native values as JSON text, "" for none.
 
     `encoding` is the base encoding all counts of the session are in, for ever; `factor` is where
@@ -57,7 +57,7 @@ class SessionCreated(Event, frozen=True, tag="sessionCreated"):
     parent: str = ""
 
 
-class SessionUpdated(Event, frozen=True, tag="sessionUpdated"):
+class SessionUpdated(Event, frozen=True, tag="sessionUpdated", gc=False):
     """New model, system or tools, or another dialect from now on; None means unchanged.
 
     Messages before it stay in the dialect they came in.
@@ -87,7 +87,7 @@ class Elision(msgspec.Struct, frozen=True, omit_defaults=True):
     saved_media: int = 0
 
 
-class MessagesAppended(Event, frozen=True, tag="messagesAppended"):
+class MessagesAppended(Event, frozen=True, tag="messagesAppended", gc=False):
     """Messages in order. The record's `data` is `[raw, raw, ...]`, `0` for a blob.
 
     `client_id` is the host's own id of the call, for idempotent repeats, `all_ids` what the call was
@@ -102,7 +102,7 @@ class MessagesAppended(Event, frozen=True, tag="messagesAppended"):
     usage: Usage | None = None
 
 
-class TokensCounted(Event, frozen=True, tag="tokensCounted"):
+class TokensCounted(Event, frozen=True, tag="tokensCounted", gc=False):
     """Counts of messages whose counting was deferred: (message id, tokens, result tokens in order)."""
 
     counts: tuple[tuple[str, int, tuple[int, ...]], ...]
@@ -120,7 +120,7 @@ class Load(msgspec.Struct, frozen=True, omit_defaults=True):
     media: int = 0
 
 
-class RequestReported(Event, frozen=True, tag="requestReported"):
+class RequestReported(Event, frozen=True, tag="requestReported", gc=False):
     """The answer of the provider to one prepared request, after the answer's messages.
 
     `load` is what the request carried (None when it is no longer known: then the usage anchors
@@ -139,7 +139,7 @@ class RequestReported(Event, frozen=True, tag="requestReported"):
     recovers: bool = False
 
 
-class ViewElided(Event, frozen=True, tag="viewElided"):
+class ViewElided(Event, frozen=True, tag="viewElided", gc=False):
     """A batch of elisions, made by one pass."""
 
     elisions: tuple[Elision, ...]
@@ -170,7 +170,7 @@ class UnitFate(msgspec.Struct, frozen=True, omit_defaults=True):
     handle: str = ""
 
 
-class CheckpointCommitted(Event, frozen=True, tag="checkpointCommitted"):
+class CheckpointCommitted(Event, frozen=True, tag="checkpointCommitted", gc=False):
     """A replacement of the view before it; the record's `data` is `[raw, ...]` of the placed.
 
     `covers` is how many entries of the old view the replacement stands for; entries after that
@@ -191,13 +191,13 @@ class CheckpointCommitted(Event, frozen=True, tag="checkpointCommitted"):
     elisions: tuple[Elision, ...] = ()
 
 
-class ViewUndone(Event, frozen=True, tag="viewUndone"):
+class ViewUndone(Event, frozen=True, tag="viewUndone", gc=False):
     """The view before a checkpoint, and every message since, is the view again."""
 
     checkpoint_id: str
 
 
-class Pinned(Event, frozen=True, tag="pinned"):
+class Pinned(Event, frozen=True, tag="pinned", gc=False):
     """Something to keep whole in every view. The record's `data` is `[raw]` for a text, `[]` for a message.
 
     `facts` describe the message that shows a pinned text; `message_id` names a pinned message.
@@ -211,7 +211,7 @@ class Pinned(Event, frozen=True, tag="pinned"):
     facts: MessageFacts | None = None
 
 
-class Unpinned(Event, frozen=True, tag="unpinned"):
+class Unpinned(Event, frozen=True, tag="unpinned", gc=False):
     """A pin is let go; a text it showed leaves the view."""
 
     pin_id: str
@@ -247,7 +247,7 @@ class Validator(msgspec.Struct, frozen=True):
     phase: str
 
 
-class ContractDeclared(Event, frozen=True, tag="contractDeclared"):
+class ContractDeclared(Event, frozen=True, tag="contractDeclared", gc=False):
     """What must be preserved and delivered; replaces any contract before it."""
 
     artifacts: tuple[Artifact, ...]
@@ -255,7 +255,7 @@ class ContractDeclared(Event, frozen=True, tag="contractDeclared"):
     validators: tuple[Validator, ...] = ()
 
 
-class Rewound(Event, frozen=True, tag="rewound"):
+class Rewound(Event, frozen=True, tag="rewound", gc=False):
     """The conversation goes on from before a user message; it and what followed are no part of it any more.
 
     They stay in the log and can be recalled.
@@ -264,14 +264,14 @@ class Rewound(Event, frozen=True, tag="rewound"):
     to: str
 
 
-class ForkSealed(Event, frozen=True, tag="forkSealed"):
+class ForkSealed(Event, frozen=True, tag="forkSealed", gc=False):
     """Last event of what a fork copied; a log with a parent and without it was never finished."""
 
     parent: str
     at: str = ""
 
 
-class StageFailed(Event, frozen=True, tag="stageFailed"):
+class StageFailed(Event, frozen=True, tag="stageFailed", gc=False):
     """A stage of `prepare` failed and the last valid view was answered. `kind` is an error kind."""
 
     stage: str

@@ -124,8 +124,8 @@ class Listing:
             return None
         state = SessionState()
         unreadable: list[int] = []
-        for found in read_events(log.records, unreadable):
-            state.apply_all((event, record.at) for record, event in found)
+        for readable, found in read_events(log.records, unreadable):
+            state.apply_all(zip(found, [record.at for record in readable]))
         log.close()
         return _row(session_id, state, log.health.bytes) if state.created and not unreadable else None
 

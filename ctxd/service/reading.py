@@ -23,11 +23,13 @@ _NOT_UNDERSTOOD = events.HandoffRecorded(
 
 CHUNK = 512
 CHUNK_BYTES = 1024 * 1024
-"""Most records, and about the most bytes, decoded at once; other threads get their turn in between."""
+"""Most records, and most bytes of more than one, decoded at once; other threads get their turn in between."""
 
 
-def read_events(records: Sequence[Record], unreadable: list[int]) -> Iterator[list[tuple[Record, AnyEvent]]]:
-    """The events of the records, in order, in chunks.
+def read_events(
+    records: Sequence[Record], unreadable: list[int]
+) -> Iterator[tuple[list[Record], list[AnyEvent]]]:
+    """Records and their events side by side, in order, in chunks.
 
     Records of types that this version does not know are left out. The seq of one whose event cannot be
     decoded is added to `unreadable`.
@@ -38,33 +40,33 @@ def read_events(records: Sequence[Record], unreadable: list[int]) -> Iterator[li
         except msgspec.MsgspecError:
             found = []
         if [type(event) for event in found] == [events.TYPES[record.type] for record in chunk]:
-            yield list(zip(chunk, found))
+            yield chunk, found
         else:
-            yield list(_read_each(chunk, unreadable))
+            yield _read_each(chunk, unreadable)
 
 
 def _chunks(records: Sequence[Record]) -> Iterator[list[Record]]:
     """The records whose type is known, in runs."""
-    chunk: list[Record] = []
-    size = 0
-    for record in records:
-        if record.type not in events.TYPES:
-            continue
-        chunk.append(record)
-        size += len(record.facts)
-        if len(chunk) == CHUNK or size > CHUNK_BYTES:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
+    known = [record for record in records if record.type in events.TYPES]
+    start = 0
+    while start < len(known):
+        chunk = known[start : start + CHUNK]
+        while len(chunk) > 1 and sum([len(record.facts) for record in chunk]) > CHUNK_BYTES:
+            chunk = chunk[: len(chunk) // 2]
         yield chunk
+        start += len(chunk)
 
 
-def _read_each(records: Sequence[Record], unreadable: list[int]) -> Iterator[tuple[Record, AnyEvent]]:
+def _read_each(records: Sequence[Record], unreadable: list[int]) -> tuple[list[Record], list[AnyEvent]]:
+    readable: list[Record] = []
+    found: list[AnyEvent] = []
     for record in records:
         try:
             event = events.decode(record.type, record.facts)
         except msgspec.MsgspecError:
             unreadable.append(record.seq)
-            event = _NOT_UNDERSTOOD if record.type == "handoffRecorded" else None
+            continue
         if event is not None:
-            yield record, event
+            readable.append(record)
+            found.append(event)
+    return readable, found

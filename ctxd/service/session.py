@@ -314,11 +314,12 @@ class Session:
 
     def _take(self, records: Sequence[Record]) -> None:
         """Fold records from disk. What cannot be read is kept in the log and counted."""
-        for found in read_events(records, self.unreadable):
-            for record, event in found:
-                if placed := _placed(event):
+        for readable, found in read_events(records, self.unreadable):
+            for record, event in zip(readable, found):
+                placed = event.messages if isinstance(event, MessagesAppended) else _placed(event)
+                if placed:
                     self.bodies.learn(record.location, placed)
-            self.state.apply_all((event, record.at) for record, event in found)
+            self.state.apply_all(zip(found, [record.at for record in readable]))
 
     def _apply(self, event: AnyEvent, record: Record) -> None:
         if placed := _placed(event):
