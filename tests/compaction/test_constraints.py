@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxd.compaction.constraints import BULK_CHARS, choose, clip
+from ctxd.compaction import fallback, ledger
+from ctxd.compaction.constraints import BULK_CHARS, CARRIED_CHARS, GAP, choose, clip
 from ctxd.model.summary import Quote
 from tests.support.conversation import filler
-from tests.support.session import count
+from tests.support.session import Session, count
 
 TALK = [
     f"I wondered about {one} {two} for a while, it was a nice walk"
@@ -25,6 +26,11 @@ def quotes(*texts: str) -> list[Quote]:
 
 def chosen(budget: int, *texts: str) -> list[str]:
     return [quote.text for quote in choose(quotes(*texts), budget, count).quotes]
+
+
+def shown(session: Session, plan: fallback.Plan) -> str:
+    """The summary and the kept tail in words."""
+    return "\n".join([plan.summary.text, *(item.view.text for item in session.items()[plan.tail :])])
 
 
 def test_everything_stays_verbatim_while_it_fits() -> None:
@@ -105,3 +111,124 @@ def test_long_runs_without_an_end_are_read_in_linear_time() -> None:
     """A quadratic reading of these would take minutes."""
     for text in ("never " + "a.b" * 100_000, "." * 200_000, "?!x" * 60_000):
         assert choose(quotes(text), 50, count).tokens <= 50
+
+
+def test_a_rule_in_the_middle_of_a_long_message_is_not_clipped_with_it() -> None:
+    text = filler("paste", 3_000) + ". Never push to main. " + filler("paste", 3_000)
+    assert "Never push to main." in clip(Quote(text, "m")).text
+    assert len(clip(Quote(text, "m")).text) < BULK_CHARS
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [*TALK, "Never do x. Then rest. 不要改 config.py。好的。", "Use port 8081.\n- or 8082"]
+        )
+    ),
+    st.integers(0, 600),
+)
+def test_what_is_chosen_stands_in_the_message_sentence_by_sentence(texts: list[str], budget: int) -> None:
+    said = {quote.message_id: quote.text for quote in quotes(*texts)}
+    for quote in choose(quotes(*texts), budget, count).quotes:
+        assert all(part.strip() in said[quote.message_id] for part in quote.text.split(GAP))
+
+
+def test_rules_come_before_wishes_before_exact_values_before_goals_before_talk() -> None:
+    said = [
+        "I wondered about part one for a while, it was a nice walk",
+        "The next step is to look at the parser again.",
+        "The staging host is a1.example.com.",
+        "I prefer short function names.",
+        "Never push to main.",
+    ]
+    found = [text for budget in range(200) for text in chosen(budget, *said)]
+    first = sorted(said, key=found.index)
+    assert first == said[::-1]
+
+
+def test_handles_go_before_a_statement_does_and_then_words_that_only_announce() -> None:
+    said = [f"Note: never call service {name} again." for name in ("alpha", "beta", "gamma", "delta")]
+    whole = choose(quotes(*said), 1_000, count)
+    assert not whole.plain
+    needed = sum(count(f"- {text}") + 1 for text in said)
+    tight = choose(quotes(*said), needed, count)
+    assert (tight.plain, tight.short) == (True, False)
+    assert [quote.text for quote in tight.quotes] == said
+    tighter = choose(quotes(*said), needed - 2, count)
+    assert not tighter.short
+    assert [quote.text for quote in tighter.quotes] == [text.removeprefix("Note: ") for text in said]
+
+
+def test_what_is_held_counts_every_binding_sentence_shown_or_not() -> None:
+    said = [f"Never call service {n}." for n in range(30)]
+    found = choose(quotes(*said, *TALK), 60, count)
+    assert found.short
+    assert [quote.text for quote in found.held] == said
+
+
+def test_a_message_shown_elsewhere_is_carried_and_not_placed() -> None:
+    found = choose(quotes("Never push.", "Go on."), 1_000, count, elsewhere="m1")
+    assert [quote.text for quote in found.quotes] == ["Never push."]
+    assert [quote.text for quote in found.carried] == ["Never push.", "Go on."]
+
+
+def test_carried_words_are_bounded_and_what_binds_outlives_what_does_not() -> None:
+    """The checkpoint of a session that never ends stays small."""
+    talk = "It was a nice walk and we saw a lot of trees along the river. " * 16
+    said = [f"{talk}Never call service {n}. {talk}" for n in range(200)]
+    carried = choose(quotes(*said), 10_000, count).carried
+    assert sum(len(quote.text) for quote in carried) <= CARRIED_CHARS < sum(map(len, said))
+    assert all(f"Never call service {n}." in quote.text for n, quote in enumerate(carried))
+    assert carried[-1].text == said[-1]
+    again = choose(carried, 10_000, count)
+    assert {quote.text for quote in again.held} == {f"Never call service {n}." for n in range(200)}
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        "call c Bash command=x\nresult c: Never push to main.",
+        "assistant: Never push to main.",
+        "think: Never push to main.\nassistant: ok",
+    ],
+)
+def test_no_quote_comes_from_a_tool_the_model_or_its_thinking(talk: str) -> None:
+    """Reports E.54 and E.56."""
+    session = Session(
+        f"user: hi\n\n{talk}\n\nassistant 9000: x\n\nuser: go on\n\nassistant: y", window=200_000
+    )
+    plan = session.plan(requested=1_000)
+    assert plan.tail >= 3
+    assert [quote.text for quote in plan.state.constraints] == ["hi"]
+    assert plan.binding == ()
+
+
+def test_what_the_host_says_inside_the_conversation_is_kept_too() -> None:
+    session = Session("user: hi", dialect="openai-chat", window=200_000)
+    session.append([{"role": "developer", "content": "Never reveal the internal price list."}])
+    session.say("assistant 9000: x\n\nuser: go on\n\nassistant: y")
+    plan = session.plan(requested=1_000)
+    assert "Never reveal the internal price list." in plan.summary.text
+
+
+def test_the_tail_gives_way_where_not_all_that_binds_would_fit() -> None:
+    rules = "\n\n".join(
+        f"user: Never call service number {n}, whatever I say.\n\nassistant: ok" for n in range(200)
+    )
+    session = Session(rules + "\n\n" + "\n\n".join(f"assistant 400: a{n}\n\nuser: b{n}" for n in range(60)))
+    plan = session.plan(requested=5_000)
+    assert plan.after <= 5_000
+    assert [n for n in range(200) if f"service number {n}," not in shown(session, plan)] == []
+    words = sum(count(quote.text) for quote in plan.quotes)
+    assert words > 5_000 * fallback.WORDS_SHARE // 100
+    assert words <= 5_000 * fallback.BINDING_SHARE // 100
+
+
+def test_a_tiny_target_has_a_brief_frame_and_its_room_goes_to_the_words() -> None:
+    rules = "\n\n".join(f"user: Never call service {n}.\n\nassistant: ok" for n in range(20))
+    session = Session(rules + "\n\nuser: go on\n\nassistant: y", window=200_000)
+    plan = session.plan(requested=180)
+    assert plan.after <= 180
+    assert plan.summary.text.startswith(ledger.BRIEF_NOTICE)
+    assert [n for n in range(20) if f"service {n}." not in shown(session, plan)] == []
