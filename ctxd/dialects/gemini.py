@@ -15,7 +15,7 @@ from ctxd.dialects import mending
 from ctxd.dialects.base import BadShape, Edit, Rule
 from ctxd.dialects.gemini_mending import Answer, in_order, join_turns
 from ctxd.dialects.gemini_parts import (
-    free_id,
+    free_number,
     has_id,
     key_of,
     member,
@@ -180,14 +180,9 @@ class Gemini:
     def stub(self, call: ToolCall, text: str, caller: Mapping[str, Any]) -> Answer:
         """A response that is an error, under the call's own id where it has one."""
         response: dict[str, Any] = {"name": call.name, "response": {"error": text}}
-        number = 0
-        for part in parts_of(caller):
-            made = member(part, "functionCall")
-            if made is None or made["name"] != call.name or has_id(made):
-                continue
-            number += 1
-            if free_id(call.name, number) == call.call_id:
-                return Answer({"functionResponse": response}, call.name, number)
+        number = free_number(call.call_id, call.name)
+        if number and any(_is_free(member(part, "functionCall"), call.name) for part in parts_of(caller)):
+            return Answer({"functionResponse": response}, call.name, number)
         return Answer({"functionResponse": {"id": call.call_id, **response}})
 
     def lead(self, results: list[Any], following: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
@@ -198,6 +193,10 @@ class Gemini:
             return [{"role": "user", "parts": in_order(results)}, following]
         parts = in_order([*results, *_answers(following)])
         return [{**following, "role": "user", "parts": parts}]
+
+
+def _is_free(call: Mapping[str, Any] | None, name: str) -> bool:
+    return call is not None and call["name"] == name and not has_id(call)
 
 
 def _answers(message: Mapping[str, Any]) -> list[Answer]:

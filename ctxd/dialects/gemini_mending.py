@@ -27,18 +27,23 @@ def join_turns(desk: Desk) -> None:
     broken = {violation.index: violation for violation in RoleAlternation().violations(desk.views)}
     if not broken:
         return
-    joined: list[Draft] = []
+    turns: list[list[Draft]] = []
     for index, draft in enumerate(desk.drafts):
-        if index not in broken:
-            joined.append(draft)
-            continue
-        desk.note(RoleAlternation.name, draft.source, "merge", broken[index].detail)
-        before = joined[-1]
-        role = "model" if draft.view.role == "assistant" else "user"
-        parts = [*parts_of(before.message), *parts_of(draft.message)]
-        message = {**draft.message, **before.message, "role": role, "parts": parts}
-        joined[-1] = desk.draft(before.source, message)
-    desk.drafts = joined
+        if index in broken:
+            desk.note(RoleAlternation.name, draft.source, "merge", broken[index].detail)
+            turns[-1].append(draft)
+        else:
+            turns.append([draft])
+    desk.drafts = [turn[0] if len(turn) == 1 else _join(desk, turn) for turn in turns]
+
+
+def _join(desk: Desk, turn: Sequence[Draft]) -> Draft:
+    members: dict[str, Any] = {}
+    for draft in reversed(turn):
+        members.update(draft.message)
+    members["role"] = "model" if turn[0].view.role == "assistant" else "user"
+    members["parts"] = [part for draft in turn for part in parts_of(draft.message)]
+    return desk.draft(turn[0].source, members)
 
 
 def in_order(answers: Sequence[Answer]) -> list[Any]:

@@ -134,6 +134,14 @@ def free_id(name: str, number: int) -> str:
     return f"call:{name}" if number == 1 else f"call:{name}#{number}"
 
 
+def free_number(call_id: str, name: str) -> int:
+    """The number that `free_id` was given, 0 for an id it did not make."""
+    if call_id == f"call:{name}":
+        return 1
+    number = call_id.removeprefix(f"call:{name}#")
+    return int(number) if number != call_id and number.isdecimal() and len(number) < 9 else 0
+
+
 def payload(response: Mapping[str, Any], text: str) -> dict[str, Any]:
     """What replaces the content of a response: the same word of success or failure, with `text`."""
     given = member(response, "response")
