@@ -297,7 +297,10 @@ class Session:
         start = len(view)
         while start > 0 and view[start - 1].facts.results:
             start -= 1
-        tail = view[max(0, start - 1) :]
+        said = start
+        while start > 0 and view[start - 1].facts.role == "assistant":
+            start -= 1
+        tail = view[start if start < said else max(0, start - 1) :]
         return Load(view=sum(e.tokens for e in tail), media=sum(e.media for e in tail))
 
     def _drafts(self, written: Sequence[Written]) -> list[Draft]:
