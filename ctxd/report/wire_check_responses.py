@@ -33,8 +33,7 @@ def check_items(items: Sequence[dict[str, Any]]) -> list[str]:
         elif kind == "message":
             faults += _check_message(at, item)
         elif kind == "reasoning":
-            following = _kind(items[at + 1]) if at + 1 < len(items) else None
-            if not _is_models(items[at + 1], following) if following else True:
+            if at + 1 == len(items) or not _is_models(items[at + 1]):
                 faults.append(f"{at}: reasoning without the item it led to")
         elif kind in _OUTPUT_OF:
             call = str(item.get("call_id"))
@@ -62,11 +61,12 @@ def _kind(item: dict[str, Any]) -> str | None:
     return kind if isinstance(kind, str) else "message" if "role" in item else None
 
 
-def _is_models(item: dict[str, Any], kind: str) -> bool:
+def _is_models(item: dict[str, Any]) -> bool:
     """Whether the model brought an item forth: what follows reasoning, further reasoning included."""
+    kind = _kind(item) or ""
     if kind == "message":
         return item.get("role") == "assistant"
-    return not kind.endswith("_output")
+    return bool(kind) and not kind.endswith("_output")
 
 
 def _check_message(at: int, item: dict[str, Any]) -> list[str]:

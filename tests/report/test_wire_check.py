@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
 from ctxd.importers.detect import read_transcripts
-from ctxd.importers.steps import Boundary, Response
+from ctxd.importers.steps import Boundary, DialectName, Response
 from ctxd.report.wire_check import check_request
 
 ROOT = Path(__file__).parents[2]
@@ -102,15 +102,122 @@ def test_a_lawful_openai_request_passes() -> None:
     assert check_request("openai-chat", messages) == []
 
 
+def asked(*ids: str, kind: str = "function_call") -> list[dict[str, Any]]:
+    return [{"type": kind, "call_id": i, "name": "look", "arguments": "{}"} for i in ids]
+
+
+def output(identity: str, kind: str = "function_call_output") -> dict[str, Any]:
+    return {"type": kind, "call_id": identity, "output": "fine"}
+
+
+THOUGHT = {"type": "reasoning", "summary": [], "encrypted_content": "x"}
+REPLY = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi"}]}
+
+RESPONSES: list[tuple[str, list[dict[str, Any]], str]] = [
+    ("nothing", [], "no items"),
+    ("an item without a type", [USER, {"text": "x"}], "1: an item without"),
+    ("an unknown role", [{"role": "critic", "content": "x"}], "0: role"),
+    ("empty content", [{"role": "user", "content": []}], "0: empty"),
+    ("the model's text from the user", [{**REPLY, "role": "user"}], "0: output_text in a message"),
+    ("a call nobody answers", [USER, *asked("a"), USER], "2: 1 call(s) without"),
+    ("an orphan", [USER, output("a")], "1: an output without a call"),
+    ("an answer twice", [USER, *asked("a"), output("a"), output("a")], "3: a call is answered twice"),
+    ("an id used again", [USER, *asked("a"), output("a"), *asked("a"), output("a")], "3: a call id is used"),
+    (
+        "an output of another type",
+        [USER, *asked("a", kind="custom_tool_call"), output("a")],
+        "2: custom_tool_call_output is due",
+    ),
+    ("reasoning at the end", [USER, THOUGHT], "1: reasoning without"),
+    ("reasoning before the user", [USER, THOUGHT, USER], "1: reasoning without"),
+    ("reasoning before an output", [USER, *asked("a"), THOUGHT, output("a")], "2: reasoning without"),
+    ("an output without content", [USER, *asked("a"), {**output("a"), "output": None}], "2: an output"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("items", "fault"), [c[1:] for c in RESPONSES], ids=[c[0] for c in RESPONSES])
+def test_responses_faults_are_found_at_their_place(items: list[dict[str, Any]], fault: str) -> None:
+    assert any(found.startswith(fault) for found in check_request("openai-responses", items))
+
+
+def test_lawful_items_pass() -> None:
+    custom = asked("c", kind="custom_tool_call")
+    items = [
+        USER,
+        THOUGHT,
+        THOUGHT,
+        *asked("a", "b"),
+        output("b"),
+        USER,
+        output("a"),
+        THOUGHT,
+        REPLY,
+        *custom,
+    ]
+    assert check_request("openai-responses", [*items, output("c", "custom_tool_call_output")]) == []
+
+
+def said(text: str, role: str = "user") -> dict[str, Any]:
+    return {"role": role, "parts": [{"text": text}]}
+
+
+def model(*names: str, **more: Any) -> dict[str, Any]:
+    return {"role": "model", "parts": [{"functionCall": {"name": n, "args": {}, **more}} for n in names]}
+
+
+def responded(*names: str, **more: Any) -> dict[str, Any]:
+    parts = [{"functionResponse": {"name": n, "response": {"output": "x"}, **more}} for n in names]
+    return {"role": "user", "parts": parts}
+
+
+GEMINI: list[tuple[str, list[dict[str, Any]], str]] = [
+    ("nothing", [], "no contents"),
+    ("the model first", [said("x", "model")], "0: the first content"),
+    ("an unknown role", [said("x", "assistant")], "0: role"),
+    ("no parts", [{"role": "user", "parts": []}], "0: no parts"),
+    ("an empty text", [said("")], "0: a part without data"),
+    ("a call by the user", [{**model("t"), "role": "user"}, responded("t")], "0: a call in a content"),
+    ("a response by the model", [said("x"), model("t"), {**responded("t"), "role": "model"}], "2: a response"),
+    ("a call nobody answers", [said("x"), model("t"), said("y")], "2: 1 call(s) of the content before, 0"),
+    ("a call left open at the end", [said("x"), model("t")], "1: 1 call(s) without"),
+    ("half a parallel batch", [said("x"), model("t", "u"), responded("t")], "2: 2 call(s) of"),
+    ("an orphan", [said("x"), responded("t")], "1: 0 call(s) of the content before, 1"),
+    ("another name", [said("x"), model("t"), responded("u")], "2: a response answers another"),
+    ("another id", [said("x"), model("t", id="1"), responded("t", id="2")], "2: a response answers another"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("contents", "fault"), [c[1:] for c in GEMINI], ids=[c[0] for c in GEMINI])
+def test_gemini_faults_are_found_at_their_place(contents: list[dict[str, Any]], fault: str) -> None:
+    assert any(found.startswith(fault) for found in check_request("gemini", contents))
+
+
+def test_lawful_contents_pass() -> None:
+    signed = {"role": "model", "parts": [{"text": "", "thoughtSignature": "x"}]}
+    contents = [
+        said("x"),
+        model("t", "u"),
+        responded("u", "t"),
+        signed,
+        said("y"),
+        model("t"),
+        responded("t"),
+    ]
+    assert check_request("gemini", contents) == []
+
+
 @pytest.mark.parametrize(
     ("path", "dialect"),
     [
         ("ctxd/importers/samples/session.jsonl", "anthropic"),
         ("../shared/transcripts/claude-code/long-three-compactions.jsonl", "anthropic"),
         ("../shared/transcripts/openai-chat/tau-airline-40.json", "openai-chat"),
+        ("../shared/transcripts/swe-agent/function-calling.traj", "openai-chat"),
+        ("../shared/transcripts/codex/rollout-123-calls.jsonl", "openai-responses"),
+        ("../shared/transcripts/gemini/cli-session.json", "gemini"),
     ],
 )
-def test_every_recorded_request_passes(path: str, dialect: Literal["anthropic", "openai-chat"]) -> None:
+def test_every_recorded_request_passes(path: str, dialect: DialectName) -> None:
     if not (ROOT / path).exists():
         pytest.skip(f"{path} is not beside this checkout")
     for transcript in read_transcripts(ROOT / path):
