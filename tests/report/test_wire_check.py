@@ -177,7 +177,7 @@ GEMINI: list[tuple[str, list[dict[str, Any]], str]] = [
     ("no parts", [{"role": "user", "parts": []}], "0: no parts"),
     ("an empty text", [said("")], "0: a part without data"),
     ("a call by the user", [{**model("t"), "role": "user"}, responded("t")], "0: a call in a content"),
-    ("a response by the model", [said("x"), model("t"), {**responded("t"), "role": "model"}], "2: a response"),
+    ("a response by it", [said("x"), model("t"), {**responded("t"), "role": "model"}], "2: a response"),
     ("a call nobody answers", [said("x"), model("t"), said("y")], "2: 1 call(s) of the content before, 0"),
     ("a call left open at the end", [said("x"), model("t")], "1: 1 call(s) without"),
     ("half a parallel batch", [said("x"), model("t", "u"), responded("t")], "2: 2 call(s) of"),
