@@ -145,6 +145,9 @@ BEHAVIOURS: dict[str, Behaviour] = {
     ),
     "translate.ids": Behaviour("Call ids map one to one where a provider restricts them.", "issue 4, build"),
     "translate.losses": Behaviour("What cannot cross is named, without its content.", "issue 4, build"),
+    "native.any-bytes": Behaviour(
+        "Whatever a message holds, it comes back as the bytes it came in, in every dialect.", "issue 4, shows 2"
+    ),
     "switch.view": Behaviour(
         "After a switch views are in the new dialect, and stored messages in their own.", "issue 4, build"
     ),
