@@ -23,6 +23,7 @@ from ctxd.model.settings import CompactionOptions, Settings, Storage
 from ctxd.service import append, compactor
 from ctxd.service.compactions import Job
 from ctxd.service.description import Meta
+from ctxd.service.eliding import plan_everything
 from ctxd.service.opening import Fixed
 from ctxd.service.registry import Registry
 from ctxd.service.session import Session
@@ -35,7 +36,7 @@ COMPACTED = 1_400
 
 
 def bench(scratch: Workbench) -> Iterator[Ratio]:
-    """The longest wait of the loop during an append, a resume and a compaction."""
+    """The longest wait of the loop during an append, a resume, the planning of elisions and a compaction."""
     stalls = asyncio.run(_measure(scratch))
     for name, stall in stalls.items():
         yield Ratio(f"longest wait of the loop: {name}", stall, BUDGET_SECONDS, 1, "the budget")
@@ -56,6 +57,7 @@ async def _measure(scratch: Workbench) -> dict[str, float]:
             await _append(session, given[start : start + BATCH])
         async with session.lane:
             await session.settle()
+            stalls["elisions of 400k tokens"] = await _longest_wait(lambda: plan_everything(session))
         stalls["compaction of 400k tokens"] = await _longest_wait(lambda: compactor.compact(session, _JOB))
     return stalls
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -9,43 +10,57 @@ import msgspec
 from ctxd.compaction import elision
 from ctxd.core.projection import Projection
 from ctxd.model.events import ViewElided
+from ctxd.model.settings import ElisionOptions
 from ctxd.service.session import Session, Written
+
+IN_THREAD_MESSAGES = 500
+"""Elisions of a longer view, some 10 ms of work, are planned in a thread."""
 
 
 async def plan_elisions(
     session: Session, phase: Literal["turnStart", "iteration", "retry"], before: Projection
 ) -> elision.Batch | None:
-    """What is worth eliding before the next request; None for nothing."""
+    """What is worth eliding before the next request; None for nothing. The caller holds the lane."""
     state = session.state
     settings = session.environment.settings
     pressure = elision.Pressure(before.decisive, state.ratio, before.limits, state.provider_calls)
     if not elision.is_pressed(pressure, settings.elision):
         return None
-    weigher = await session.weigher()
-    return elision.plan(
-        state,
-        "oversizedOnly" if phase == "iteration" else "full",
-        pressure,
-        settings.elision,
-        settings.cache,
-        count=weigher.count,
-        expired=is_cache_expired(session),
-    )
+    kind: elision.Pass = "oversizedOnly" if phase == "iteration" else "full"
+    return await _plan(session, kind, pressure, settings.elision, expired=is_cache_expired(session))
 
 
 async def plan_everything(session: Session) -> elision.Batch | None:
-    """Whatever any rule names, pressure or not."""
-    settings = session.environment.settings
-    weigher = await session.weigher()
-    return elision.plan(
-        session.state,
-        "full",
-        elision.Pressure(session.project().decisive, session.state.ratio, None, 0),
-        msgspec.structs.replace(settings.elision, start_at=0.0, min_messages=1, keep_turns=1),
-        settings.cache,
-        count=weigher.count,
-        expired=True,
+    """Whatever any rule names, pressure or not. The caller holds the lane."""
+    anything = elision.Pressure(session.project().decisive, session.state.ratio, None, 0)
+    options = msgspec.structs.replace(
+        session.environment.settings.elision, start_at=0.0, min_messages=1, keep_turns=1
     )
+    return await _plan(session, "full", anything, options, expired=True)
+
+
+async def _plan(
+    session: Session,
+    kind: elision.Pass,
+    pressure: elision.Pressure,
+    options: ElisionOptions,
+    *,
+    expired: bool,
+) -> elision.Batch | None:
+    weigher = await session.weigher()
+    plan = partial(
+        elision.plan,
+        session.state,
+        kind,
+        pressure,
+        options,
+        session.environment.settings.cache,
+        count=weigher.count,
+        expired=expired,
+    )
+    if len(session.state.view) <= IN_THREAD_MESSAGES:
+        return plan()
+    return await session.environment.counting.run(plan)
 
 
 async def elide_all(session: Session) -> bool:
