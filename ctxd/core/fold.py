@@ -133,6 +133,7 @@ class SessionState(Transcript):
         self._chain = hashlib.sha256()
         self._places: dict[str, int] = {}
         self._placed = 0
+        self._newest_assistant, self._searched = -1, 0
 
     def apply_all(self, events: Iterable[tuple[AnyEvent, int]]) -> None:
         """As `apply`, one after the other; runs of plain appends are taken at once."""
@@ -213,6 +214,15 @@ class SessionState(Transcript):
             self._places.update(zip(ids, range(start, stop)))
             self._placed = stop
         return self._places
+
+    @property
+    def newest_assistant(self) -> int:
+        """Place of the newest assistant message in the view, -1 where there is none."""
+        unseen = range(len(self.view) - 1, self._searched - 1, -1)
+        newest = (place for place in unseen if self.view[place].facts.role == "assistant")
+        self._newest_assistant = next(newest, self._newest_assistant)
+        self._searched = len(self.view)
+        return self._newest_assistant
 
     def turn_of(self, message_id: str) -> int:
         """The turn a message came in, by number from 1; the current one for a message unknown here."""
@@ -355,6 +365,7 @@ class SessionState(Transcript):
         """Make `entries` the view. What was anchored on another view anchors nothing any more."""
         self.view = entries
         self._places, self._placed = {}, 0
+        self._newest_assistant, self._searched = -1, 0
         self.view_tokens = sum([entry.tokens for entry in entries])
         self.view_media = sum([entry.media for entry in entries])
         self.view_bytes = sum([entry.size for entry in entries])

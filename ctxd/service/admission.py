@@ -146,15 +146,13 @@ def _first_giving(view: MessageView, given: Mapping[str, tuple[ToolResult, str |
 
 def _newest_turn(state: SessionState) -> list[int]:
     """Places of the newest assistant messages and of the results behind them."""
-    place = len(state.view) - 1
+    view, place = state.view, state.newest_assistant
     found: list[int] = []
-    while place >= 0 and state.view[place].facts.role != "assistant":
-        if state.view[place].facts.results:
-            found.append(place)
-        place -= 1
-    while place >= 0 and state.view[place].facts.role == "assistant":
+    while place >= 0 and view[place].facts.role == "assistant":
         found.append(place)
         place -= 1
+    if any(view[place].facts.calls for place in found):
+        found += [p for p in range(found[0] + 1, len(view)) if view[p].facts.results]
     return found
 
 

@@ -108,6 +108,8 @@ def test_totals_kept_up_are_totals_summed_anew(session: Session) -> None:
     assert state.view_media == sum(entry.media for entry in state.view)
     assert state.view_bytes == sum(entry.size for entry in state.view)
     assert state.places == {entry.facts.id: i for i, entry in enumerate(state.view)}
+    answers = [i for i, entry in enumerate(state.view) if entry.facts.role == "assistant"]
+    assert state.newest_assistant == max(answers, default=-1)
     assert state.positions == {facts.id: i for i, facts in enumerate(state.transcript)}
 
 
