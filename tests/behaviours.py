@@ -148,6 +148,11 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "native.any-bytes": Behaviour(
         "Whatever a message holds, it comes back as the bytes it came in, in every dialect.", "issue 4, shows 2"
     ),
+    "recordings.typed": Behaviour(
+        "Every request of a recorded session is lawful and typed by the SDK, in every dialect.",
+        "issue 4, shows 1",
+    ),
+    "recordings.recall": Behaviour("Every output of a recorded session comes back.", "issue 4, shows 1"),
     "switch.view": Behaviour(
         "After a switch views are in the new dialect, and stored messages in their own.", "issue 4, build"
     ),
