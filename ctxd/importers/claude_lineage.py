@@ -9,14 +9,12 @@ know what the messages say.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
-from ctxd.importers.json_lines import Meter, read_records, scan_lines
-from ctxd.importers.steps import NoteTaker
+from ctxd.importers.json_lines import Meter, scan_heads
 
 Standing: TypeAlias = Literal["main", "rewound", "sidechain", "repeated"]
 
@@ -50,9 +48,6 @@ class _Head(msgspec.Struct, rename="camel"):
     message: _Message | None = None
 
 
-_heads = msgspec.json.Decoder(_Head)
-
-
 class Lineage:
     """Where every record of one file stands.
 
@@ -78,7 +73,7 @@ class Lineage:
         """Read a file for its tree alone. Raises OSError; damage never raises."""
         lineage = cls()
         groups: dict[str, int] = {}
-        for line, nth, head in _read_heads(path, meter):
+        for line, nth, head in scan_heads(path, _Head, meter):
             lineage._add(line, nth, head, groups)
         lineage._settle(groups)
         return lineage
@@ -188,34 +183,6 @@ class Lineage:
         if kind == _ASSISTANT:
             return self._messages[node] == self._messages[parent] != 0
         return kind in (_RESULT, _OTHER)
-
-
-def _read_heads(path: Path, meter: Meter | None) -> Iterator[tuple[int, int, _Head]]:
-    """(line, place on the line, head) of every record; damaged lines are read as the records are."""
-    ignored = NoteTaker()
-    for number, line in scan_lines(path, ignored, meter, "index"):
-        if b"\0" not in line:
-            try:
-                yield number, 0, _heads.decode(line)
-                continue
-            except (msgspec.MsgspecError, RecursionError):
-                pass
-        for nth, (_, record) in enumerate(read_records([(number, line)], ignored)):
-            yield number, nth, _read_head(record)
-
-
-def _read_head(record: dict[str, Any]) -> _Head:
-    """A record's head where some members have types that Claude Code does not give them."""
-    head = _Head()
-    for field in msgspec.structs.fields(_Head):
-        if field.encode_name not in record:
-            continue
-        try:
-            value = msgspec.convert(record[field.encode_name], field.type)
-        except (msgspec.ValidationError, RecursionError):
-            continue
-        setattr(head, field.name, value)
-    return head
 
 
 def _key(uuid: str) -> bytes:

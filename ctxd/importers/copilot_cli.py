@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from ctxd.importers.json_lines import Meter, read_records, scan_lines
+from ctxd.importers.json_lines import Meter, read_records, scan_heads, scan_lines
 from ctxd.importers.steps import Message, NoteTaker, Source, Step, read_count
 from ctxd.importers.weaving import Weaver
 
@@ -35,9 +35,6 @@ class _Head(msgspec.Struct, rename="camel"):
     type: str | None = None
     agent_id: str | None = None
     data: _Data | None = None
-
-
-_heads = msgspec.json.Decoder(_Head)
 
 
 def recognizes(record: dict[str, Any]) -> bool:
@@ -179,13 +176,8 @@ def _result(data: dict[str, Any]) -> Message:
 
 def _scan(path: Path, meter: Meter | None) -> tuple[str, str]:
     """The newest model and the first system prompt."""
-    ignored = NoteTaker()
     model = system = ""
-    for _, line in scan_lines(path, ignored, meter, "index"):
-        try:
-            head = _heads.decode(line)
-        except (msgspec.MsgspecError, RecursionError):
-            continue
+    for _, _, head in scan_heads(path, _Head, meter):
         if head.data is None or head.agent_id:
             continue
         if head.type == "system.message":

@@ -6,11 +6,12 @@ runs and broken UTF-8 cost only themselves. Must not know what a record means.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, Protocol
+from typing import Any, BinaryIO, NoReturn, Protocol, TypeVar
 
 import msgspec
 
@@ -23,6 +24,9 @@ _MOST_TRIES = 256
 _METER_BYTES = 1024 * 1024
 _NESTED_AFTER = (":", ",", "[")
 _RECORD_START = re.compile(r'\{\s*"')
+
+
+H = TypeVar("H", bound=msgspec.Struct)
 
 
 class Meter(Protocol):
@@ -94,6 +98,25 @@ def read_records(
         yield from _repair(number, line, notes)
 
 
+def scan_heads(path: Path, shape: type[H], meter: Meter | None) -> Iterator[tuple[int, int, H]]:
+    """(line, place on the line, head) of every record, its other members unread; notes nothing.
+
+    All members of `shape` have defaults; one that has another type in a record has its default. Records
+    are placed as `read_records` gives them. Raises OSError.
+    """
+    ignored = NoteTaker()
+    decode = msgspec.json.Decoder(shape).decode
+    for number, line in scan_lines(path, ignored, meter, "index"):
+        if b"\0" not in line:
+            try:
+                yield number, 0, decode(line)
+                continue
+            except (msgspec.MsgspecError, RecursionError):
+                pass
+        for nth, (_, record) in enumerate(read_records([(number, line)], ignored)):
+            yield number, nth, _read_head(record, shape)
+
+
 def parse(text: str) -> Any:
     """One JSON value; NaN and Infinity are no JSON. Raises ValueError or RecursionError."""
     return json.loads(text, parse_constant=_refuse_constant)
@@ -118,6 +141,15 @@ def _repair(number: int, line: bytes, notes: NoteTaker) -> Iterator[tuple[int, d
                 notes.note("notARecord", number)
     if found > 1:
         notes.note("fusedLine", number)
+
+
+def _read_head(record: dict[str, Any], shape: type[H]) -> H:
+    head = shape()
+    for field in msgspec.structs.fields(shape):
+        if field.encode_name in record:
+            with contextlib.suppress(msgspec.ValidationError, ValueError, RecursionError):
+                setattr(head, field.name, msgspec.convert(record[field.encode_name], field.type))
+    return head
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from ctxd.importers.json_lines import Meter, read_records, scan_lines
+from ctxd.importers.json_lines import Meter, read_records, scan_heads, scan_lines
 from ctxd.importers.pi_messages import AnthropicWriter, ChatWriter, Writer, call_ids
 from ctxd.importers.steps import Message, NoteTaker, Source, Step, read_count
 from ctxd.importers.weaving import Weaver
@@ -48,9 +48,6 @@ class _Head(msgspec.Struct, rename="camel"):
     first_kept_entry_id: str | None = None
     first_kept_entry_index: int | None = None
     message: _Message | None = None
-
-
-_heads = msgspec.json.Decoder(_Head)
 
 
 def recognizes(record: dict[str, Any]) -> bool:
@@ -195,11 +192,9 @@ class _Tree:
     def scan(cls, path: Path, meter: Meter | None = None) -> _Tree:
         """Read a file for its tree alone. Raises OSError; damage never raises."""
         tree = cls()
-        ignored = NoteTaker()
         kept: list[tuple[int, str | int | None]] = []
-        for number, line in scan_lines(path, ignored, meter, "index"):
-            for head in _read_heads(number, line, ignored):
-                tree._add(number, head, kept)
+        for line, _, head in scan_heads(path, _Head, meter):
+            tree._add(line, head, kept)
         tree._settle(kept)
         return tree
 
@@ -244,17 +239,3 @@ class _Tree:
             if place is not None and 0 <= place < len(self._lines):
                 self._keeps[line] = self._lines[place]
         self._places = {}
-
-
-def _read_heads(number: int, line: bytes, ignored: NoteTaker) -> Iterator[_Head]:
-    if b"\0" not in line:
-        try:
-            yield _heads.decode(line)
-            return
-        except (msgspec.MsgspecError, RecursionError):
-            pass
-    for _, record in read_records([(number, line)], ignored):
-        try:
-            yield msgspec.convert(record, _Head)
-        except (msgspec.ValidationError, RecursionError):
-            yield _Head()

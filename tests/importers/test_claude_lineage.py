@@ -217,6 +217,7 @@ def test_two_records_fused_on_a_line_stand_where_each_belongs(tmp_path: Path) ->
         },
         {"type": "user", "uuid": "\ud800", "parentUuid": None, "message": {"content": [{"type": 7}]}},
         {"type": "system", "subtype": "compact_boundary", "uuid": "x", "logicalParentUuid": 7},
+        {"type": "assistant", "uuid": "x", "parentUuid": "2", "message": {"\ud800": 1, "id": "n"}},
     ],
 )
 def test_a_head_of_the_wrong_shape_does_not_cost_its_neighbours(tmp_path: Path, record: Record) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -177,13 +178,16 @@ def test_a_command_of_the_person_is_words_unless_it_was_kept_from_the_model(tmp_
         {"type": "compaction", "id": "x", "summary": 7, "firstKeptEntryIndex": -5},
         {"type": "compaction", "id": "x", "summary": "s", "firstKeptEntryId": "nobody"},
         {"type": ["message"]},
+        {"type": "message", "id": "x", "parentId": "s", "message": {"\ud800": 1, "role": "user"}},
     ],
 )
 def test_a_malformed_record_costs_no_more_than_itself(tmp_path: Path, record: Record) -> None:
     path = tmp_path / "x"
     tree = Tree()
     tree.records.append(record)
-    path.write_bytes(lines(*tree.said("1", "go", "s").answered("2", "a").records))
+    path.write_text(
+        "".join(json.dumps(r) + "\n" for r in tree.said("1", "go", "s").answered("2", "a").records)
+    )
     (transcript,) = read_transcripts(path, format="pi")
     assert_lawful(transcript)
     assert tags(transcript.steps)[-2:] == ["userInput", "response"]
