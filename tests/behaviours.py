@@ -153,6 +153,9 @@ BEHAVIOURS: dict[str, Behaviour] = {
         "issue 4, shows 1",
     ),
     "recordings.recall": Behaviour("Every output of a recorded session comes back.", "issue 4, shows 1"),
+    "reports.every-dialect": Behaviour(
+        "What reports A and D ask holds in every dialect where their shape exists.", "issue 4, shows 5"
+    ),
     "switch.view": Behaviour(
         "After a switch views are in the new dialect, and stored messages in their own.", "issue 4, build"
     ),
