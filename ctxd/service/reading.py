@@ -65,7 +65,7 @@ def _read_each(records: Sequence[Record], unreadable: list[int]) -> tuple[list[R
             event = events.decode(record.type, record.facts)
         except msgspec.MsgspecError:
             unreadable.append(record.seq)
-            continue
+            event = _NOT_UNDERSTOOD if record.type == "handoffRecorded" else None
         if event is not None:
             readable.append(record)
             found.append(event)
