@@ -33,14 +33,13 @@ OPTIONS = {"compaction": {"auto": False}, "summarizer": {"retryDelayMs": 0}}
 """Only the compactions of the test happen; elision is left on."""
 
 
-TOOLS = ("claude-code", "openai-chat")
-"""Folders of recordings in the dialects whose compactions are proven here."""
+SUFFIXES = (".json", ".jsonl", ".traj")
 
 
 def paths() -> list[Path]:
-    """Every recording of Messages API and chat sessions."""
+    """Every recording."""
     found = [SAMPLE]
-    for path in sorted(path for tool in TOOLS for path in SHARED.glob(f"{tool}/*.json*")):
+    for path in sorted(path for path in SHARED.glob("*/*") if path.suffix in SUFFIXES):
         try:
             read_transcripts(path)
         except UnknownFormat:
@@ -188,7 +187,9 @@ def judge(report: Answer, summariser: str) -> None:
         kept = [unit for unit in report["units"] if unit["fidelity"] in ("full", "truncate")]
         assert len(kept) <= 1, report["units"]
     audit = report["audit"]
-    assert audit["constraints"]["verbatim"] == audit["constraints"]["total"]
+    if report["after"]["tokens"] <= report["target"]:
+        # Where mandatory state alone is larger, no room is left for all words.
+        assert audit["constraints"]["verbatim"] == audit["constraints"]["total"]
     assert audit["exactRecords"]["verbatim"] == audit["exactRecords"]["total"]
     assert audit["toolOutputs"]["recoverable"] == audit["toolOutputs"]["evicted"]
     assert audit["filesMentioned"]["recoverable"] == audit["filesMentioned"]["before"]
@@ -206,11 +207,16 @@ def look_at_request(session: Session) -> None:
 
 
 def closed_calls(messages: list[Answer]) -> list[Answer]:
-    """The request without calls at its end that still wait: a part may end between a call and its results."""
-    return messages[:-1] if messages and _has_calls(messages[-1]) else messages
+    """The request without calls at its end that still wait, and their reasoning: parts may end there."""
+    end = len(messages)
+    while end > 0 and _has_calls(messages[end - 1]):
+        end -= 1
+    return messages[:end]
 
 
 def _has_calls(message: Answer) -> bool:
+    if message.get("type") in ("function_call", "reasoning"):
+        return True
     content = message.get("content")
     blocks = content if isinstance(content, list) else []
     return bool(message.get("tool_calls")) or any(b.get("type") == "tool_use" for b in blocks)
