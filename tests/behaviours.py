@@ -146,7 +146,8 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "translate.ids": Behaviour("Call ids map one to one where a provider restricts them.", "issue 4, build"),
     "translate.losses": Behaviour("What cannot cross is named, without its content.", "issue 4, build"),
     "native.any-bytes": Behaviour(
-        "Whatever a message holds, it comes back as the bytes it came in, in every dialect.", "issue 4, shows 2"
+        "Whatever a message holds, it comes back as the bytes it came in, in every dialect.",
+        "issue 4, shows 2",
     ),
     "recordings.typed": Behaviour(
         "Every request of a recorded session is lawful and typed by the SDK, in every dialect.",
