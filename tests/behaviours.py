@@ -524,4 +524,26 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "summary.host-gone": Behaviour(
         "A host that leaves while it is asked leaves the session as it was.", "behaviour.md §5"
     ),
+    "words.survive": Behaviour(
+        "What people asked to hold stands word for word after any number of compactions.", "issue 3, shows 2"
+    ),
+    "words.newest-wins": Behaviour(
+        "A newer statement on the same subject replaces an older one, however it is worded.",
+        "behaviour.md §5",
+    ),
+    "words.near-duplicates": Behaviour(
+        "Near-duplicates about different subjects both stay.", "behaviour.md §5"
+    ),
+    "words.people-only": Behaviour(
+        "No quote and no exact record comes from a tool, the model or its thinking.", "reports.md E54, E56"
+    ),
+    "records.once": Behaviour(
+        "An exact record stands verbatim once under its heading after every compaction.", "blade.md 6.7"
+    ),
+    "plans.carried": Behaviour(
+        "The agent's plan outlives any number of compactions in every path.", "reports.md E55"
+    ),
+    "decisions.stale": Behaviour(
+        "A decision that no longer holds is marked stale, and stale ones are bounded.", "behaviour.md §5"
+    ),
 }

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ctxd.compaction import fallback, ledger
 from ctxd.compaction.constraints import BULK_CHARS, CARRIED_CHARS, GAP, choose, clip
 from ctxd.model.summary import Quote
+from tests.support.behaviour import behaviour
 from tests.support.conversation import filler
 from tests.support.session import Session, count
 
@@ -185,6 +186,7 @@ def test_carried_words_are_bounded_and_what_binds_outlives_what_does_not() -> No
     assert {quote.text for quote in again.held} == {f"Never call service {n}." for n in range(200)}
 
 
+@behaviour("words.people-only")
 @pytest.mark.parametrize(
     "talk",
     [

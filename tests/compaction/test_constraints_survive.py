@@ -13,6 +13,7 @@ import pytest
 
 from tests.compaction import dialogues
 from tests.compaction.dialogues import BETWEEN, ROUNDS, TARGET
+from tests.support.behaviour import behaviour
 from tests.support.session import Session
 
 ALL = (*dialogues.rules("english"), *dialogues.rules("chinese"))
@@ -44,6 +45,7 @@ def test_there_are_sixty_rules_of_five_kinds_in_two_languages() -> None:
     assert not [rule for rule in ALL if rule.split(":")[0].isupper() and ":" in rule[:20]]
 
 
+@behaviour("words.survive")
 @pytest.mark.parametrize("place", ["first", "middle"])
 @pytest.mark.parametrize("source", ["own", pytest.param("airline", marks=recorded)])
 def test_rules_survive_a_dialogue_whose_words_alone_are_three_times_the_target(
@@ -63,6 +65,7 @@ def test_rules_survive_a_dialogue_whose_words_alone_are_three_times_the_target(
     compact_rounds(session, lambda _: dialogues.play(session, later, BETWEEN))
 
 
+@behaviour("words.survive")
 @pytest.mark.parametrize("middle", [False, True])
 @pytest.mark.parametrize("name", ["", *RECORDED])
 def test_rules_survive_in_recorded_agent_sessions(name: str, middle: bool) -> None:

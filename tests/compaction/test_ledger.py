@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ctxd.compaction import ledger
 from ctxd.compaction.ledger import MAX_LINES, NOTICE, headings, merge, render
 from ctxd.model.summary import Decision, ExactRecord, Mutation, Quote, SessionSummary, Topic
+from tests.support.behaviour import behaviour
 from tests.support.session import count
 
 EMPTY = SessionSummary()
@@ -213,6 +214,7 @@ def test_a_models_account_replaces_wording_and_never_files_or_the_users_words() 
 # A model's account of what is decided
 
 
+@behaviour("decisions.stale")
 def test_a_known_decision_that_a_model_marks_or_leaves_out_becomes_stale_and_keeps_its_words() -> None:
     """O section 14.3, with turns that stay those of the session."""
     known = SessionSummary(
@@ -233,6 +235,7 @@ def test_without_a_model_known_decisions_stay_as_they_were() -> None:
     assert merge(known, new).decisions == (Decision(0, "use sqlite"), Decision(1, "other"))
 
 
+@behaviour("decisions.stale")
 def test_stale_decisions_are_bounded_and_the_newest_stay() -> None:
     """O section 14, weakness: stale decisions grew for ever."""
     state = SessionSummary()

@@ -7,6 +7,7 @@ import pytest
 from ctxd.compaction import fallback
 from ctxd.compaction.records import MAX_CHARS, MAX_PAYLOAD, MAX_RECORDS, find_records, is_record, keep_newest
 from ctxd.model.summary import Decision, ExactRecord, SessionSummary, Topic
+from tests.support.behaviour import behaviour
 from tests.support.session import Session, count
 
 NEXT: Topic = "Exact next action"
@@ -99,6 +100,7 @@ def test_a_record_stands_once_under_its_heading_and_in_typed_state(dialect: str)
     assert plan.state.exact_records == (ExactRecord(NEXT, "deploy with make ship"),)
 
 
+@behaviour("records.once")
 def test_a_record_outlives_any_number_of_compactions() -> None:
     """E 6.7, weakness: records survived one compaction only, then a model might alter the bullet."""
     held = session(record("port=8443; keep --no-cache"))
@@ -119,6 +121,7 @@ def test_a_record_in_a_kept_message_is_placed_all_the_same() -> None:
     assert "- the newest words" in items_under(plan.summary.text, NEXT)
 
 
+@behaviour("words.people-only")
 @pytest.mark.parametrize(
     "talk",
     [

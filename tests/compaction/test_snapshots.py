@@ -11,6 +11,7 @@ import pytest
 from ctxd.compaction import fallback
 from ctxd.compaction.snapshots import BODY_BYTES, PLAN_TOOLS, TITLE_BYTES, follow, render_plan
 from ctxd.model.summary import PlanSnapshot, PlanStep, SessionSummary, StepStatus
+from tests.support.behaviour import behaviour
 from tests.support.session import Session, count
 
 TODOS = [
@@ -158,6 +159,7 @@ def test_a_plan_in_prose_that_was_agreed_on_is_carried_as_it_is() -> None:
 WORK = "user: go on\n\ncall b{0} Bash command=x\nresult b{0} 9000\n\nassistant 3000: b{0}"
 
 
+@behaviour("plans.carried")
 @pytest.mark.parametrize("told", [False, True])
 def test_the_plan_outlives_any_number_of_compactions_in_every_path(told: bool) -> None:
     """O section 5, weakness: three paths lost it."""

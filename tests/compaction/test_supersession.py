@@ -9,6 +9,7 @@ import pytest
 
 from ctxd.compaction.constraints import GAP, STALE_KEPT, choose, resolve
 from ctxd.model.summary import Quote
+from tests.support.behaviour import behaviour
 from tests.support.session import Session, count
 
 UPDATES = json.loads((Path(__file__).parents[1] / "data/updates.json").read_text())
@@ -24,6 +25,7 @@ def held(*texts: str) -> list[str]:
     return [quote.text for quote in resolve(quotes(*texts))[0]]
 
 
+@behaviour("words.newest-wins")
 @pytest.mark.parametrize(("old", "new"), UPDATES["replaced"])
 def test_an_update_replaces_what_it_updates_however_it_is_worded(old: str, new: str) -> None:
     now = held(TALK[0], old, *TALK[1:], new)
@@ -31,6 +33,7 @@ def test_an_update_replaces_what_it_updates_however_it_is_worded(old: str, new: 
     assert now[-1] == new
 
 
+@behaviour("words.near-duplicates")
 @pytest.mark.parametrize(("old", "new"), UPDATES["kept"])
 def test_near_duplicates_about_different_subjects_both_stay(old: str, new: str) -> None:
     assert held(TALK[0], old, *TALK[1:], new) == [TALK[0], old, *TALK[1:], new]
