@@ -20,7 +20,7 @@ from ctxd.tokenizer.encoding import load as load_counter
 from ctxd.tokenizer.families import EncodingName, Vision
 from ctxd.tokenizer.media import tokens_of
 
-CACHED_FROM = 256
+CACHED_FROM = 4096
 """Characters from which a count is worth remembering; shorter texts are counted as fast as looked up."""
 
 
@@ -35,6 +35,7 @@ class Counting:
         self._cache = cache
         self._loads: dict[str, Future[Counter]] = {}
         self._counts = CountCache()
+        self._weighers: dict[tuple[str, Vision], Weigher] = {}
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ctxd-counting")
 
     def begin(self, encoding: str) -> Future[Counter]:
@@ -61,7 +62,12 @@ class Counting:
 
     async def weigher(self, encoding: str, vision: Vision) -> Weigher:
         """How to weigh text on an encoding and media by a formula. Safe to use in threads."""
-        counter = await self.counter(encoding)
+        weigher = self._weighers.get((encoding, vision))
+        if weigher is None:
+            weigher = self._weighers[encoding, vision] = self._weigher(await self.counter(encoding), vision)
+        return weigher
+
+    def _weigher(self, counter: Counter, vision: Vision) -> Weigher:
         counts = self._counts
 
         def count(text: str) -> int:

@@ -16,6 +16,7 @@ Sources of the factors, all on o200k_base:
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -101,6 +102,7 @@ _PROVIDERS: dict[str, Family] = {
 }
 
 
+@lru_cache(maxsize=256)
 def choose(model_id: str, provider: str | None = None) -> Choice:
     """The choice for a model id as providers and gateways write it, in any case.
 
