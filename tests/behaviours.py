@@ -535,10 +535,10 @@ BEHAVIOURS: dict[str, Behaviour] = {
         "Near-duplicates about different subjects both stay.", "behaviour.md §5"
     ),
     "words.people-only": Behaviour(
-        "No quote and no exact record comes from a tool, the model or its thinking.", "reports.md E54, E56"
+        "No quote and no exact record comes from a tool, the model or its thinking.", "reports.md E54"
     ),
     "records.once": Behaviour(
-        "An exact record stands verbatim once under its heading after every compaction.", "blade.md 6.7"
+        "An exact record stands verbatim once under its heading after every compaction.", "blade.md §6"
     ),
     "plans.carried": Behaviour(
         "The agent's plan outlives any number of compactions in every path.", "reports.md E55"
