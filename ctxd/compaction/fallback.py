@@ -314,8 +314,6 @@ def _compose(
     share = budget * WORDS_SHARE // 100
     rest = left - taken
     most = max(share, rest - (0 if brief else budget * LISTS_SHARE // 100))
-    if final:
-        most = min(most, max(rest, share // 4))
     words = choose(most)
     binding = budget if brief else budget * BINDING_SHARE // 100
     if words.short and not final and binding > most:

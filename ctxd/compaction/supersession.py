@@ -144,6 +144,8 @@ def _replaced(new: Said, older: Sequence[Said], weights: dict[str, float]) -> li
     scored: list[tuple[float, Said, frozenset[str]]] = []
     bare = not new.statement.about and REPLACES.search(simplify(new.text)) is not None
     for old in older:
+        if not new.statement.changes and not _may_match(old.statement, new.statement):
+            continue
         kinds = _differing(old.statement, new.statement)
         if not kinds or not _may_replace(old, new.statement, kinds):
             continue
@@ -172,6 +174,11 @@ def _replaced(new: Said, older: Sequence[Said], weights: dict[str, float]) -> li
         for score, old, kinds in scored
         if score == math.inf or (best != math.inf and _one_subject(old.statement, first.statement))
     ]
+
+
+def _may_match(old: Statement, new: Statement) -> bool:
+    """False where without a word of change neither rule below applies; cheap to ask."""
+    return len(old.about ^ new.about) <= 2 or any(v.kind in GLOBAL for v in new.values)
 
 
 def _may_replace(old: Said, new: Statement, kinds: frozenset[str]) -> bool:

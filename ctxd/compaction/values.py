@@ -50,12 +50,21 @@ class Value(msgspec.Struct, frozen=True):
 
 def values_of(text: str) -> tuple[Value, ...]:
     """The values of a sentence, in order. `text` is simplified already."""
+    if _SUSPECT.search(text) is None and _TRIGGERS.isdisjoint(_WORD_RUN.findall(text.lower())):
+        return ()
     found: list[Value] = []
     for match in _PATTERN.finditer(text):
         kind = match.lastgroup
         assert kind is not None
         start, end = match.span("person" if kind == "name" and match["person"] else kind)
-        if kind == "name" and match["person"] is None:
+        if kind == "word":
+            kind = _LEXICON.get(match[0].lower(), "")
+            if not kind:
+                continue
+        elif kind == "spelled":
+            unit = (match["unit"] or "").lower()
+            kind = next((k for k, units in _MEASURES.items() if unit and re.fullmatch(units, unit)), "number")
+        elif kind == "name" and match["person"] is None:
             first = text[start:end].split(None, 1)
             if is_function_word(first[0]):
                 # A sentence begins here; a name is what is left, if that is more than one word.
@@ -78,7 +87,7 @@ _CHINESE_SCALES = {"十": 10, "百": 100, "千": 1_000, "万": 10_000, "亿": 10
 
 _WORD = "|".join(sorted({*_UNITS, *_SCALES}, key=len, reverse=True))
 _WORDS = rf"(?:{_WORD})(?:(?:\s+and\s+|[\s-]+)(?:{_WORD}))*"
-_N = rf"(?:\d[\d,]*(?:\.\d+)?|{_WORDS})"
+_N = r"\d[\d,]*(?:\.\d+)?"
 _ZN = r"[\d零〇一二三四五六七八九十百千万两半][\d零〇一二三四五六七八九十百千万亿两半.,]*"
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?"
@@ -100,14 +109,14 @@ _DATES = (
     r"\b\d{4}[-/.]\d{1,2}[-/.]\d{1,2}\b|\b\d{1,2}/\d{1,2}(?:/\d{2,4})?\b|\b\d{1,2}-\d{1,2}\b(?=\s*\()"
     rf"|\b{_MONTH}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?\b"
     rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}\b(?:\s+\d{{4}})?|\b{_DAY}\b"
-    r"|\b(?:today|tomorrow|tonight|end\s+of\s+(?:the\s+)?(?:day|week|month|quarter|year)|next\s+(?:week|month))\b"
+    r"|\b(?:end\s+of\s+(?:the\s+)?(?:day|week|month|quarter|year)|next\s+(?:week|month))\b"
     r"|\b(?-i:EOD|EOW|Q[1-4])\b"
     r"|(?:\d{4}年)?\d{1,2}月(?:\d{1,2}[日号])?|[一二三四五六七八九十]+月(?:[一二三四五六七八九十]+[日号])?"
     r"|(?:这|本|下)?(?:周|星期|礼拜)[一二三四五六日天]|[今明后]天|[今明]晚|下个?(?:周|月|季度)|本(?:周|月|季度)[内底]?"
     r"|[月年]底|月初"
 )
 _TIMES = (
-    r"\b\d{1,2}:\d{2}(?:\s*[ap]\.?m\.?)?|\b\d{1,2}\s*[ap]\.?m\b\.?|\b(?:noon|midnight)\b"
+    r"\b\d{1,2}:\d{2}(?:\s*[ap]\.?m\.?)?|\b\d{1,2}\s*[ap]\.?m\b\.?"
     rf"|(?:早上|上午|中午|下午|傍晚|晚上|凌晨)(?:\d{{1,2}}|[一二三四五六七八九十两]{{1,3}})点(?:半|{_ZN}分)?(?!\d)"
     rf"|(?:\d{{1,2}}|[一二三四五六七八九十两]{{1,3}})点(?:半|钟|整|{_ZN}分|(?=[前后到至]|之[前后]|以[前后]))"
 )
@@ -129,22 +138,36 @@ _CODES = (
     r"\b(?!\d+(?:st|nd|rd|th|k)\b)(?=[\w-]*\d)(?=[\w-]*[a-z])[a-z0-9]+(?:[-_][a-z0-9]+)*\b(?!\.\d)"
     r"|\b(?-i:[A-Z]{2,}(?:[-_][A-Z]+)+)\b|\b[a-z]\w*_\w+\b|\b(?-i:[a-z]+(?:[A-Z][a-z]+)+)\b"
 )
-_TONES = (
-    r"\b(?:terse|brief|concise|short(?:er)?|long(?:er)?|detailed|verbose|thorough|playful|warm|formal|informal"
-    r"|casual|friendly|light|dry|plain|humorous|funny|serious|professional|blunt|polite|technical|laconic|chatty"
-    r"|enthusiastic|neutral)\b|简短|简洁|精简|详细|啰嗦|正式|随意|轻松|幽默|活泼|严肃|专业|友好|温和|口语|礼貌"
-)
+_LISTED = {
+    "tone": "terse brief concise short shorter long longer detailed verbose thorough playful warm formal"
+    " informal casual friendly light dry plain humorous funny serious professional blunt polite technical"
+    " laconic chatty enthusiastic neutral",
+    "language": "english german french spanish italian portuguese dutch russian japanese korean chinese"
+    " mandarin arabic python javascript typescript golang kotlin elixir php",
+    "format": "json yaml toml xml csv tsv markdown html latex bullets table tables prose paragraph"
+    " paragraphs",
+    "units": "metric imperial celsius fahrenheit",
+    "time": "noon midnight",
+    "date": "today tomorrow tonight",
+}
+_LEXICON = {word: kind for kind, words in _LISTED.items() for word in words.split()}
+"""English words that are values by themselves; looked up, for there are too many to try one by one."""
+
+_TONES = r"简短|简洁|精简|详细|啰嗦|正式|随意|轻松|幽默|活泼|严肃|专业|友好|温和|口语|礼貌"
 _LANGUAGES = (
-    r"\b(?:english|german|french|spanish|italian|portuguese|dutch|russian|japanese|korean|chinese|mandarin|arabic"
-    r"|python|javascript|typescript|golang|kotlin|elixir|php|(?-i:Go|Rust|Swift|Java|Ruby|Scala)|c\+\+)(?!\w)"
+    r"(?-i:Go|Rust|Swift|Java|Ruby|Scala|C\+\+)(?!\w)"
     r"|英[文语]|简体中文|繁体中文|中文|汉语|普通话|日[文语]|韩语|法[文语]|德[文语]|西班牙语|俄语"
 )
-_FORMATS = (
-    r"\b(?:json|yaml|toml|xml|csv|tsv|markdown|html|latex|plain\s+text|bullet(?:ed)?\s+(?:points?|lists?)|bullets"
-    r"|tables?|numbered\s+lists?|prose|paragraphs?)\b|表格|列表|纯文本|段落|要点"
-)
+_FORMATS = r"plain\s+text|bullet(?:ed)?\s+(?:points?|lists?)|numbered\s+lists?|表格|列表|纯文本|段落|要点"
+_MEASURES = {
+    "money": r"dollars?|usd|bucks|euros?|eur|rmb|cny|yuan|gbp|pounds?|yen|cents?",
+    "percent": r"percent",
+    "duration": r"milliseconds?|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?",
+}
+_UNITS_OF = "|".join(_MEASURES.values())
+_SPELLED = rf"(?=[zotfsenhmd])(?:{_WORDS})\b(?:[\s-](?P<unit>{_UNITS_OF})\b)?"
 _NUMBERS = (
-    rf"(?<![A-Za-z\d])\d[\d,]*(?:\.\d+)?|\b{_WORDS}\b|{_ZN}(?=[个次条行字名位台份章页倍项遍轮级层款笔套路])"
+    rf"(?<![A-Za-z\d])\d[\d,]*(?:\.\d+)?|{_ZN}(?=[个次条行字名位台份章页倍项遍轮级层款笔套路])"
     r"|(?<=[成为是到过于用])[二三四五六七八九十百千万两]+"
 )
 _NAMES = (
@@ -175,13 +198,28 @@ _KINDS = (
     ("hash", r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b"),
     ("code", _CODES),
     ("version", r"\bv?\d+(?:\.\d+)+(?:[-.]?(?:rc|alpha|beta)\d*)?\b"),
-    ("units", r"\b(?:metric|imperial|celsius|fahrenheit)\b|公制|英制|摄氏度?|华氏度?"),
+    ("units", r"公制|英制|摄氏度?|华氏度?"),
     ("tone", _TONES),
     ("language", _LANGUAGES),
     ("format", _FORMATS),
     ("label", _LABELS),
+    ("spelled", _SPELLED),
     ("number", _NUMBERS),
     ("name", _NAMES),
+    ("word", r"[A-Za-z]+"),
+)
+
+_SUSPECT = re.compile(
+    r"[^A-Za-z\s,;:!?.'’()-]|[A-Za-z]\.[A-Za-z]|[a-z][A-Z]|[A-Z]{2}|(?:^|\s)[A-Z][a-z]+\s+[A-Z]|\w-\w"
+)
+"""What a sentence needs for a value that no list of words knows; most sentences have neither."""
+
+_WORD_RUN = re.compile(r"[a-z]+")
+_TRIGGERS = frozenset(
+    {*_LEXICON, *_UNITS, *_SCALES, "end", "next", "plain", "bullet", "bulleted", "numbered", "go", "rust"}
+    | {"swift", "java", "ruby", "scala", "pacific", "eastern", "central", "mountain", "beijing", "tokyo"}
+    | {"london", "berlin", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
+    | {"mondays", "tuesdays", "wednesdays", "thursdays", "fridays", "saturdays", "sundays"}
 )
 
 _ALL = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _KINDS)
