@@ -22,6 +22,7 @@ from ctxd.dialects import registry
 from ctxd.dialects.base import Dialect, Edit
 from ctxd.dialects.crossing.pieces import LossKind
 from ctxd.dialects.translate import carry
+from ctxd.model.blocks import Role
 from ctxd.model.messages import Native
 
 _SURROGATE = re.compile(rb"\\u[dD][89abAB]")
@@ -41,6 +42,13 @@ class Lost(msgspec.Struct, frozen=True):
     message_id: str
     what: LossKind
     detail: str
+
+
+class Side(msgspec.Struct, frozen=True):
+    """Whose a rendered message is, and the id of the view entry it begins with, "" where that is unknown."""
+
+    role: Role
+    begins: str
 
 
 Told: TypeAlias = tuple[str, Native]
@@ -75,29 +83,29 @@ class Rendering:
         told += [("", native) for native in pending]
         if state.is_mixed:
             told, _ = carry_into(target, told, first)
-        tail, roles, edits = self._mend(target, told)
+        tail, sides, edits = self._mend(target, told)
         request = [*self._closed, *tail]
         if not pending:
-            self._close(entries, state.dialect, first, tail, roles)
+            self._close(entries, state.dialect, first, tail, sides)
         return request, edits
 
     def _close(
-        self, entries: Sequence[Entry], name: str, first: str, tail: Sequence[Shown], roles: Sequence[str]
+        self, entries: Sequence[Entry], name: str, first: str, tail: Sequence[Shown], sides: Sequence[Side]
     ) -> None:
-        """Keep what stands before the newest assistant turn, if that turn begins with a whole message.
+        """Keep what stands before the newest assistant turn, if it is known which message that begins with.
 
         Messages that are translated together stay together.
         """
         start = len(tail)
-        while start > 0 and roles[start - 1] != "assistant":
+        while start > 0 and sides[start - 1].role != "assistant":
             start -= 1
         newest = start
-        while start > 0 and roles[start - 1] == "assistant":
+        while start > 0 and sides[start - 1].role == "assistant":
             start -= 1
-        if start == newest or not tail[start].message_id:
+        if start == newest or not sides[start].begins:
             return
         places = {entry.facts.id: place for place, entry in enumerate(entries)}
-        place = places[tail[start].message_id]
+        place = places[sides[start].begins]
         if any((entry.facts.dialect or first) != name for entry in entries[place:]):
             return
         self._closed.extend(tail[:start])
@@ -109,18 +117,27 @@ class Rendering:
             self._entries = 0
             self._closed = []
 
-    def _mend(self, dialect: Dialect, told: Sequence[Told]) -> tuple[list[Shown], list[str], list[Edit]]:
-        """Mend what follows the closed part; the messages, their roles, the edits."""
+    def _mend(self, dialect: Dialect, told: Sequence[Told]) -> tuple[list[Shown], list[Side], list[Edit]]:
+        """Mend what follows the closed part; the messages, whose they are, the edits."""
         values: list[Mapping[str, Any]] = [native.value for _, native in told]
         known = {id(native.value): (message_id, native.raw) for message_id, native in told}
         closed = 1 if self._closed else 0
         anchored = [dialect.make("user", "start"), *values] if closed else values
         mended, edits = dialect.mend(anchored, pending=True)
+        firsts = {id(part): message_id for message_id, native in told if (part := _first_part(native.value))}
         shown: list[Shown] = []
+        sides: list[Side] = []
         for value in mended[closed:]:
             message_id, raw = known.get(id(value), ("", b""))
             shown.append(Shown(message_id, raw or encode(value)))
-        return shown, [dialect.view(value).role for value in mended[closed:]], edits
+            sides.append(Side(dialect.view(value).role, message_id or firsts.get(id(_first_part(value)), "")))
+        return shown, sides, edits
+
+
+def _first_part(value: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The first object of the first list in a message; edits keep it as the object it is."""
+    found = next((member for member in value.values() if isinstance(member, list) and member), [None])[0]
+    return found if isinstance(found, dict) else None
 
 
 def carry_into(target: Dialect, told: Sequence[Told], first: str) -> tuple[list[Told], list[Lost]]:

@@ -103,6 +103,18 @@ def test_parallel_calls_that_come_one_by_one_keep_their_results(host: LocalHost,
     assert write(session.messages("model"), codec) == CALLS[dialect]
 
 
+def test_contents_that_are_joined_do_not_keep_older_ones_from_being_settled(host: LocalHost) -> None:
+    session = host.open(dialect="gemini")
+    for number in range(30):
+        for text in (f"U(ask) A(think) A({number}) U({number})", "A(t) A(more)"):
+            for message in read(text, "gemini"):
+                session.append(message)
+        session.prepare()
+    inner = host.registry.get(session.id)
+    assert len(inner.rendering.stale(inner.state)) == 2
+    assert session.prepare()["messages"] == render_anew(session)
+
+
 def test_what_a_person_says_between_call_and_result_goes_behind_the_result(host: LocalHost) -> None:
     session = host.open()
     codec = host.registry.get(session.id).dialect
