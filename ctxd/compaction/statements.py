@@ -13,7 +13,18 @@ import msgspec
 
 from ctxd.compaction.records import is_record
 from ctxd.compaction.values import EXACT, Value, values_of
-from ctxd.compaction.vocabulary import CHANGE, LEAD_IN, REVOKED, concepts_of, simplify
+from ctxd.compaction.vocabulary import (
+    CHANGE,
+    INSTEAD,
+    LEAD_IN,
+    NEW,
+    PERMITS,
+    REPLACES,
+    REVOKED,
+    concepts_of,
+    fold_case,
+    simplify,
+)
 
 BINDS = 3
 """Weight from which a sentence binds: it asks for something to be held, or fixes a value."""
@@ -23,6 +34,9 @@ STRICT = 5
 
 SENTENCE_CHARS = 700
 """A run without an end this long is no sentence but pasted material."""
+
+
+_NO_KEYS: frozenset[str] = frozenset()
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -38,7 +52,9 @@ class Statement(msgspec.Struct, frozen=True):
     `strict`: it is a rule. `directs`: it says how things are done or what is preferred, for longer
     than one `errand`. `about` are concepts, values left out. `refers`: it points at
     the sentence before it. `changes`: something is not as it was; `revokes`: something holds no more;
-    `asks`: a question; `forbids`; `universal`: it speaks of every case.
+    `asks`: a question; `forbids`; `universal`: it speaks of every case. `replaces`: one thing outright
+    takes another's place; `permits`: what was forbidden is so no more; `instead`: what it names as
+    replaced, "" for nothing. `found` are the keys of its values by kind.
     """
 
     weight: int
@@ -53,11 +69,15 @@ class Statement(msgspec.Struct, frozen=True):
     asks: bool
     forbids: bool
     universal: bool
+    replaces: bool
+    permits: bool
+    instead: str
+    found: dict[str, frozenset[str]]
 
     @property
     def exact(self) -> bool:
         """It holds a value that nobody can guess again."""
-        return any(value.kind in EXACT for value in self.values)
+        return not EXACT.isdisjoint(self.found)
 
     @property
     def binds(self) -> bool:
@@ -65,7 +85,7 @@ class Statement(msgspec.Struct, frozen=True):
 
     def keys(self, kind: str) -> frozenset[str]:
         """The values of one kind."""
-        return frozenset(value.key for value in self.values if value.kind == kind)
+        return self.found.get(kind, _NO_KEYS)
 
 
 _NOTHING = Statement(
@@ -81,6 +101,10 @@ _NOTHING = Statement(
     asks=False,
     forbids=False,
     universal=False,
+    replaces=False,
+    permits=False,
+    instead="",
+    found={},
 )
 
 
@@ -121,26 +145,28 @@ def read(sentence: str) -> Statement:
     bare = _without(said, values)
     about = concepts_of(bare)
     values = tuple(v for v in values if v.kind not in _MANNERS or about & _MANNERS[v.kind])
-    asks = bool(_QUESTION.search(said)) and not _REQUEST.search(said)
-    forbids = bool(_FORBIDS.search(said))
-    universal = bool(_UNIVERSAL.search(said))
-    changes = bool(CHANGE.search(text))
-    revokes = bool(REVOKED.search(said))
-    errand = bool(_ERRAND.search(said))
-    asked = _demand(said, forbids=forbids, errand=errand)
-    weight = asked + _fixed(said, values)
+    low = fold_case(said)
+    asks = bool(_QUESTION.search(low)) and not _REQUEST.search(low)
+    forbids = bool(_FORBIDS.search(low))
+    universal = bool(_UNIVERSAL.search(low))
+    changes = CHANGE.search(fold_case(text)) is not None or NEW.search(text) is not None
+    revokes = bool(REVOKED.search(low))
+    errand = bool(_ERRAND.search(low))
+    asked = _demand(said, low, forbids=forbids, errand=errand)
+    weight = asked + _fixed(low, values)
     if weight:
         weight += universal + (changes or revokes)
-    if _NARRATES.search(said) and not forbids and asked < STRICT:
+    if _NARRATES.search(low) and not forbids and asked < STRICT:
         weight -= 4
-    if _SMALL_TALK.search(said):
+    if _SMALL_TALK.search(low):
         weight -= 4
     weight = max(0, weight)
     if asks:
         weight = max(0, min(weight - 4, BINDS - 1))
     placed = tuple(Value(v.kind, v.key, v.start + offset, v.end + offset) for v in values)
-    refers = bool(_REFERS.search(said))
+    refers = bool(_REFERS.search(low))
     binds = weight >= BINDS
+    instead = INSTEAD.search(low)
     return Statement(
         weight,
         binds and asked >= STRICT,
@@ -154,13 +180,16 @@ def read(sentence: str) -> Statement:
         asks,
         forbids,
         universal,
+        REPLACES.search(low) is not None,
+        PERMITS.search(low) is not None,
+        next((group for group in instead.groups() if group), "") if instead else "",
+        {v.kind: frozenset(o.key for o in values if o.kind == v.kind) for v in values},
     )
 
 
 _REFERS = re.compile(
     r"^\W*(?:[A-Za-z]+\s+){0,2}(?:it|them|this|that|these|those)\b(?!\s+\w+\s+(?:is|are|must))"
     r"|^\W*(?:请|把)?(?:它|这|那|其|此)",
-    re.IGNORECASE,
 )
 _LETTER = re.compile(r"[^\W\d_]")
 _BULLET = re.compile(
@@ -175,7 +204,6 @@ _QUESTION = re.compile(r"[?？]\s*[”\"'」)）]*\s*$|[吗呢]\s*[?？。!！]*
 _REQUEST = re.compile(
     r"^\W*(?:(?:and|so|then|also|ok(?:ay)?|but|well)\W+)*(?:can|could|would|will)\s+(?:you|we)\b(?!\s+(?:tell|explain|confirm|check))"
     r"|(?:能不能|可以|能否|可否|麻烦).{0,30}(?:改|换|用|把|将|别|不要)",
-    re.IGNORECASE,
 )
 
 _FORBIDS = re.compile(
@@ -191,7 +219,7 @@ _FORBIDS = re.compile(
      |不(?:碰|动|改|用|写|加|删|发|上传|提交|引入|修改|接触|超过|使用|打扰|透露|泄露)
      |不(?!知道|清楚|好|错|对|同|过|行|是|会|懂|确定|了解|着急|客气|小心|仅|但|如|一定|然|管|太|够|明白|记得|想|喜欢)[\u4e00-\u9fff]{1,3}(?=[，。；！]|$))
     """,
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 
 _REQUIRES = re.compile(
@@ -206,7 +234,7 @@ _REQUIRES = re.compile(
      |不超过|不低于|不少于|不晚于|不早于|上限|下限|确保|保证|记得|记住|需要|应该|应当|要求|除非|否则|以内|都要|都用|都得|每次|凡是|严格|默认
      |一旦|如果.{1,30}(?:就|先|请|要|停)|之前(?:先|要|必|请)?|先.{1,20}再|经过?我|征得|[问找]我|告诉我|通知我|联系我|保密|机密|(?:[前后时都也就必还仍])要|就(?:停|先|用|换|改|按|当|直接)|得到.{0,8}(?:同意|确认|批准))
     """,
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 
 _PREFERS = re.compile(
@@ -215,7 +243,7 @@ _PREFERS = re.compile(
         |don['’]?t\s+(?:like|want|need)|not\s+a\s+fan|wherever\s+possible|when\s+in\s+doubt|if\s+possible|over\s+a\s+list|keep\s+it)\b
      |喜欢|偏好|更愿意|宁可|宁愿|最好|尽量|优先|倾向|希望|想要|习惯|讨厌|不想|风格|语气|更好|而不是|少用|多用|尽可能)
     """,
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 
 _FIXES = re.compile(
@@ -224,7 +252,7 @@ _FIXES = re.compile(
         |use|my\s+\w+\s+is|target|version|port|branch|phase|goal|objective|task\s+is|next\s+step|open\s+question|acceptance|done\s+when|scope)\b
      |[:：=]|是|为|叫|等于|定[为在]|设[为成]|固定|截止|预算|上限|端口|分支|代号|版本|负责人|目标|下一步|验收|范围|任务是|待定|待确认)
     """,
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 
 _ERRAND = re.compile(
@@ -235,7 +263,6 @@ _ERRAND = re.compile(
     r"|^\W*(?:please\s+)?(?:proceed|go\s+ahead|let\s+me\s+know)\b"
     r"|^\W*(?:can|could|would|will)\s+(?:you|we|i)\b"
     r"|^\W*(?:我想|我要|帮我|麻烦|请问|能不能|可以帮)",
-    re.IGNORECASE,
 )
 """A single thing to do or to know now: no rule for what comes after."""
 
@@ -246,13 +273,11 @@ _GOAL = re.compile(
     r"\b(?:goal|objective|task\s+is|next\s+step|open\s+question|still\s+(?:to\s+do|open|missing)|todo|remaining|awaiting|acceptance"
     r"|done\s+when|milestone|phase|we\s+are\s+(?:on|at|in)|the\s+point\s+(?:is|of)|success\s+means)\b"
     r"|目标|下一步|待办|还差|剩下|未完成|里程碑|验收|阶段|任务是|最终要|待定|待确认",
-    re.IGNORECASE,
 )
 
 _UNIVERSAL = re.compile(
     r"\b(?:all|every|each|any|always|by\s+default|everything|everywhere|whenever|wherever|throughout|whole|entire|anything|across)\b"
     r"|所有|全部|每[个次一条份篇段天周]|任何|一律|统一|凡是|都|全程|整个|始终|永远",
-    re.IGNORECASE,
 )
 
 _IMPERATIVE = re.compile(
@@ -270,7 +295,7 @@ _IMPERATIVE = re.compile(
      |^\W*(?:请|把|将|先|用|按|以|写|给|让|改|加|删|输出|回复|回答|返回|保持|使用|遵循|采用|优先|列出|显示|标注|注明|附上|生成|提供|命名|统一
         |每|所有|全部|凡|代码|注释|提交|测试|文档|日志|日期|时间|金额|变量|函数|接口|表格|图|结果|报告|总结|称呼|翻译|引用)
     """,
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 
 _TERSE = re.compile(
@@ -287,7 +312,6 @@ _SELF = re.compile(
     r"^\W*(?:i['’]?m|i\s+am)\s+(?!\w+ing\b|sorry|not\s+sure|afraid|here|sure|glad|happy|ok)[\w-]+(?:\s+[\w-]+){0,4}[.!]?$"
     r"|^\W*i\s+(?:never|only|always|can['’]?t|don['’]t\s+(?:eat|drink|drive|fly|do|work))\b"
     r"|^我(?!觉得|想问|看|知道|在|们|刚|昨|问|说|也|是说|的)[\u4e00-\u9fff]{2,10}[。！]?$",
-    re.IGNORECASE,
 )
 """What somebody says about themselves, briefly."""
 
@@ -298,13 +322,12 @@ _NARRATES = re.compile(
         |it\s+(?:was|looks|seems|worked|works|took|felt)|there\s+(?:is|are|was|were)|that\s+(?:is|was|looks|seems|makes|sounds|works)|this\s+(?:looks|seems|was))\b))
      |^\W*(?:昨天|上次|之前我们|刚才|我们(?:讨论|试)过|看起来|好像|似乎|我(?:觉得|看到|发现|刚|昨天))
     """,
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 
 _SMALL_TALK = re.compile(
     r"^\W*(?:thanks?|thank\s+you|hi|hello|hey|ok(?:ay)?|yes|yeah|yep|sure|great|good|perfect|no\s+problem|bye|got\s+it|sounds\s+good|please\s+proceed"
     r"|好的?|谢谢|嗯|行|可以|没问题|你好|继续|对)\b[^,，;；:：]{0,40}$",
-    re.IGNORECASE,
 )
 
 _MANNERS = {
@@ -325,18 +348,18 @@ def _without(text: str, values: tuple[Value, ...]) -> str:
     return " ".join([*parts, text[end:]])
 
 
-def _demand(text: str, *, forbids: bool, errand: bool) -> int:
+def _demand(text: str, low: str, *, forbids: bool, errand: bool) -> int:
     """What is asked, and how strictly; from STRICT on it is a rule."""
     asked = 0
     if forbids:
         asked += 6
-    if _REQUIRES.search(text):
+    if _REQUIRES.search(low):
         asked += STRICT
-    if _PREFERS.search(text):
+    if _PREFERS.search(low):
         asked += 4
-    if _IMPERATIVE.search(text) or _TERSE.search(text):
+    if _IMPERATIVE.search(low) or _TERSE.search(text):
         asked += 3
-    if _SELF.search(text):
+    if _SELF.search(low):
         asked += 3
     return asked // 2 if errand else asked
 

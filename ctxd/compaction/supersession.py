@@ -18,7 +18,7 @@ import msgspec
 
 from ctxd.compaction.statements import Statement
 from ctxd.compaction.values import GLOBAL, SCALAR
-from ctxd.compaction.vocabulary import BOUNDED, DIMENSIONS, INSTEAD, PERMITS, REPLACES, concepts_of, simplify
+from ctxd.compaction.vocabulary import BOUNDED, DIMENSIONS, concepts_of, fold_case
 
 MARGIN = 1.2
 """How many times better the best match of an update must be than the next other subject."""
@@ -67,12 +67,11 @@ def changes(said: Sequence[Said]) -> list[Change]:
         if not statement.asks:
             older = index.alike(new)
             made += _replaced(new, [o for o in older if o.group != new.group or statement.changes], weights)
-            named = INSTEAD.search(simplify(new.text)) is not None
-            if not made and not statement.values and REPLACES.search(simplify(new.text)):
+            if not made and not statement.values and statement.replaces:
                 made += _swapped(new, index.about(statement.about))
-            if not made and not statement.forbids and PERMITS.search(simplify(new.text)):
+            if not made and not statement.forbids and statement.permits:
                 made += _permitted(new, index.about(_revoked(new)))
-            if statement.revokes or named:
+            if statement.revokes or statement.instead:
                 gone = {change.old for change in made}
                 made += _ended(new, [o for o in index.about(_revoked(new)) if o.place not in gone], weights)
         for change in made:
@@ -93,21 +92,21 @@ class _Index:
 
     def add(self, said: Said) -> None:
         self._all[said.place] = said
-        for kind in {v.kind for v in said.statement.values}:
+        for kind in said.statement.found:
             self._by_kind.setdefault(kind, {})[said.place] = said
         for concept in self._content(said):
             self._by_concept.setdefault(concept, {})[said.place] = said
 
     def remove(self, place: int) -> None:
         said = self._all.pop(place)
-        for kind in {v.kind for v in said.statement.values}:
+        for kind in said.statement.found:
             del self._by_kind[kind][place]
         for concept in self._content(said):
             del self._by_concept[concept][place]
 
     def alike(self, new: Said) -> list[Said]:
         """Statements with values of the same kinds that share a concept, where either has concepts."""
-        kinds = {v.kind for v in new.statement.values}
+        kinds = new.statement.found.keys()
         if not kinds:
             return []
         if not new.statement.about:
@@ -118,7 +117,7 @@ class _Index:
             place: said
             for concept in new.statement.about
             for place, said in self._by_concept.get(concept, {}).items()
-            if any(v.kind in kinds for v in said.statement.values)
+            if not kinds.isdisjoint(said.statement.found)
         }
         if new.statement.changes:
             near |= {
@@ -142,7 +141,7 @@ class _Index:
 def _replaced(new: Said, older: Sequence[Said], weights: dict[str, float]) -> list[Change]:
     """What gave other values of the same kinds about the same subject."""
     scored: list[tuple[float, Said, frozenset[str]]] = []
-    bare = not new.statement.about and REPLACES.search(simplify(new.text)) is not None
+    bare = not new.statement.about and new.statement.replaces
     for old in older:
         if not new.statement.changes and not _may_match(old.statement, new.statement):
             continue
@@ -178,7 +177,7 @@ def _replaced(new: Said, older: Sequence[Said], weights: dict[str, float]) -> li
 
 def _may_match(old: Statement, new: Statement) -> bool:
     """False where without a word of change neither rule below applies; cheap to ask."""
-    return len(old.about ^ new.about) <= 2 or any(v.kind in GLOBAL for v in new.values)
+    return len(old.about ^ new.about) <= 2 or not GLOBAL.isdisjoint(new.found)
 
 
 def _may_replace(old: Said, new: Statement, kinds: frozenset[str]) -> bool:
@@ -187,18 +186,18 @@ def _may_replace(old: Said, new: Statement, kinds: frozenset[str]) -> bool:
     if rule.strict and new.errand:
         return False
     if rule.forbids and not new.forbids:
-        capped = not kinds <= SCALAR or BOUNDED.search(simplify(old.text)) is not None
+        capped = not kinds <= SCALAR or BOUNDED.search(fold_case(old.text)) is not None
         return capped and 2 * len(rule.about & new.about) >= len(rule.about) > 0
     return True
 
 
 def _differing(old: Statement, new: Statement) -> frozenset[str]:
     """Kinds of which both hold values and have none in common."""
-    kinds = {v.kind for v in old.values} & {v.kind for v in new.values}
-    if not kinds and not new.about and {v.kind for v in new.values} == {"number"}:
+    kinds = old.found.keys() & new.found.keys()
+    if not kinds and not new.about and new.found.keys() == {"number"}:
         # "make that 12": the unit was said before.
-        return frozenset({v.kind for v in old.values} & _MEASURES)
-    return frozenset(kind for kind in kinds if not old.keys(kind) & new.keys(kind))
+        return frozenset(old.found.keys() & _MEASURES)
+    return frozenset([kind for kind in kinds if old.found[kind].isdisjoint(new.found[kind])])
 
 
 def _is_template(old: Statement, new: Statement, kinds: frozenset[str]) -> bool:
@@ -213,7 +212,7 @@ def _is_template(old: Statement, new: Statement, kinds: frozenset[str]) -> bool:
         return False
     if len(old.keys(kind)) != 1 or len(new.keys(kind)) != 1:
         return False
-    others = {v.kind for v in (*old.values, *new.values)} - {kind}
+    others = {*old.found, *new.found} - {kind}
     if any(old.keys(other) != new.keys(other) for other in others):
         return False
     return (kind in SCALAR and not old.forbids) or (_defines(old) and _defines(new))
@@ -248,7 +247,7 @@ def _closeness(old: Statement, new: Statement, kinds: frozenset[str], weights: d
 
 def _one_subject(one: Statement, other: Statement) -> bool:
     """Two older statements are about one thing: an update of either replaces both."""
-    kinds = frozenset(v.kind for v in one.values) & frozenset(v.kind for v in other.values)
+    kinds = frozenset(one.found.keys() & other.found.keys())
     return bool(kinds) and _subject(one, kinds) == _subject(other, kinds)
 
 
@@ -264,18 +263,17 @@ def dimensions(kinds: frozenset[str]) -> frozenset[str]:
 
 def _revoked(new: Said) -> frozenset[str]:
     """What a statement says no longer holds: the thing it names as replaced, else all it is about."""
-    named = INSTEAD.search(simplify(new.text))
-    if named is None:
+    gone = new.statement.instead
+    if not gone:
         return new.statement.about | {v.key for v in new.statement.values}
-    gone = next(group for group in named.groups() if group)
-    keys = {v.key for v in new.statement.values if v.key in gone.lower()}
+    keys = {v.key for v in new.statement.values if v.key in gone}
     return concepts_of(gone) | keys
 
 
 def _ended(new: Said, older: Sequence[Said], weights: dict[str, float]) -> list[Change]:
     """Positive statements that say little beyond what was revoked; the closest one only."""
     gone = _revoked(new)
-    named = INSTEAD.search(simplify(new.text)) is not None
+    named = bool(new.statement.instead)
     if not gone or (named and not (new.statement.changes or new.statement.binds)):
         return []
     scored: list[tuple[float, Said]] = []

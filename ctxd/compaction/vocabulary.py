@@ -34,6 +34,13 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+def fold_case(text: str) -> str:
+    """Simplified and in lower case; as many characters as before. Cues below are searched for in this."""
+    simple = simplify(text)
+    lower = simple.lower()
+    return lower if len(lower) == len(simple) else simple
+
+
 DIMENSIONS: dict[str, frozenset[str]] = {
     "money": _set("budget spend cost price total cap ceiling limit money amount fee"),
     "date": _set("deadline date day schedule timing target cutoff due ship week"),
@@ -129,7 +136,7 @@ alias: alias 别名
 
 CHANGE = re.compile(
     r"""(?<![A-Za-z](?=[A-Za-z]))(?:\b(?:now|instead|updated?|chang(?:e|ed|ing)|mov(?:e|ed|ing)|switch(?:ed|ing)?|rotat(?:e|ed|ion)|renam(?:e|ed)
-        |rebased|replac(?:e|ed|es|ing)|revis(?:e|ed)|(?-i:[Nn]ew(?!\s+[A-Z]))|actually|correction|no\s+longer|from\s+now\s+on
+        |rebased|replac(?:e|ed|es|ing)|revis(?:e|ed)|actually|correction|no\s+longer|from\s+now\s+on
         |going\s+forward|any\s?more|rather|make\s+(?:that|it|this|them)|scratch\s+that|second\s+thoughts?
         |bump(?:ed)?|raised?|lower(?:ed)?|increas(?:e|ed)|decreas(?:e|ed)|reduc(?:e|ed)|extend(?:ed)?
         |postponed?|pushed\s+(?:back|out)|brought\s+forward|resched\w+|reassign\w*|supersedes?|turns\s+out
@@ -137,15 +144,17 @@ CHANGE = re.compile(
      |改(?:[\u4e00-\u9fff]{0,2}[成为到用在]|由|回|叫|一下)|换(?:成|为|到|用|了)|变(?:成|更|为)|调(?:整|到|成|高|低)|更新|更正|纠正|修正|现在|不再|以后
      |从今|今后|其实|实际上|推迟|提前|延期|延后|取消|作废|新的|升(?:级|到)|降(?:到|低|为)|提高|增加到|减少到
      |代替|替换|取代|说错|搞错|算了|还是)""",
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 """Something is no longer as it was said before."""
+
+NEW = re.compile(r"\b[Nn]ew\b(?!\s+[A-Z])")
+"""A word of change too, but not as part of a name; searched for in the text as it stands."""
 
 REPLACES = re.compile(
     r"\binstead\b|\bmake\s+(?:that|it)\b"
     r"|\b(?:chang(?:e|ed)|switch(?:ed)?|mov(?:e|ed)|rais(?:e|ed)|lower(?:ed)?)\b.{0,40}\bto\b"
     r"|[改换变](?:成|为|到|用)|而不是",
-    re.IGNORECASE,
 )
 """Says outright that one thing takes another's place, whatever kind of thing it is."""
 
@@ -153,7 +162,7 @@ REVOKED = re.compile(
     r"""\b(?:no\s+longer|not\s+.{0,40}\bany\s?more|forget\s+(?:about\s+|what)?|never\s?mind|scrap|drop|cancel(?:led)?
         |ignore\s+(?:what|my|the)|disregard|obsolete|lifted|withdrawn|don['’]t\s+need|skip)\b
      |不再|不用.{0,20}了|不必.{0,20}了|不需要.{0,20}了|取消|作废|别管|忽略|撤销|收回""",
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 """What was asked before does not hold any more, and nothing takes its place."""
 
@@ -161,14 +170,12 @@ BOUNDED = re.compile(
     r"\b(?:more|less|fewer|later|earlier|longer|higher|lower)\s+than\b"
     r"|\b(?:over|above|exceed\w*|beyond|below|under|after|before|past)\b"
     r"|超过|低于|高于|晚于|早于|多于|少于|大于|小于",
-    re.IGNORECASE,
 )
 """A prohibition with these is a cap: another value is another cap."""
 
 PERMITS = re.compile(
     r"\b(?:fine|ok(?:ay)?|allowed|free\s+to|may|can)\b.{0,40}\b(?:now|again|after\s+all|from\s+now\s+on)\b"
     r"|\bnow\b.{0,30}\b(?:fine|ok(?:ay)?|allowed|may|can)\b|(?:可以|允许|能).{0,20}了",
-    re.IGNORECASE,
 )
 """What was forbidden is forbidden no more."""
 
@@ -178,7 +185,7 @@ INSTEAD = re.compile(
      |\bfrom\s+(?P<from>[^,.;!?]{2,40}?)\s+to\b
      |(?:不用|而不是|不是|代替|取代|替换)(?P<zh>[^，。；、！？]{1,20})
      |[从由](?P<zhfrom>[^，。；！？]{1,20}?)(?:改|换|变|切)(?:成|为|到|用)""",
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 """Names what is replaced."""
 
