@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ctxd.cli.failures import ending
 from ctxd.importers.steps import Format
 
 if TYPE_CHECKING:
@@ -56,24 +57,11 @@ def import_sessions(
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-    from ctxd.client import ClientError
-    from ctxd.importers.detect import UnknownFormat
-
     errors = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    try:
-        with Progress(*columns, console=errors, transient=True) as bars:
-            work = _import(files, workspace or Path.cwd(), session, format, sidechains, bars)
-            intakes, skipped = asyncio.run(work)
-    except UnknownFormat as error:
-        errors.print(f"{error}\n{error.hint}", markup=False)
-        raise typer.Exit(2) from error
-    except OSError as error:
-        errors.print(f"{error.filename or files[0]}: {error.strerror}", markup=False)
-        raise typer.Exit(2) from error
-    except ClientError as error:
-        errors.print(f"the daemon failed: {error}", markup=False)
-        raise typer.Exit(1) from error
+    with ending(errors, files), Progress(*columns, console=errors, transient=True) as bars:
+        work = _import(files, workspace or Path.cwd(), session, format, sidechains, bars)
+        intakes, skipped = asyncio.run(work)
     if as_json:
         sys.stdout.write(msgspec.json.encode(intakes).decode() + "\n")
     else:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ctxd.cli.failures import ending
 from ctxd.importers.steps import DialectName, Format
 
 if TYPE_CHECKING:
@@ -68,41 +69,23 @@ def replay(
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from ctxd.client import ClientError
-    from ctxd.importers.detect import UnknownFormat
     from ctxd.report.replay import Plan, replay_files
     from ctxd.report.tables import print_report
 
     paths = files or [DEMO if DEMO.exists() else SAMPLE]
     errors = Console(stderr=True)
-    try:
-        with Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=errors,
-            transient=True,
-        ) as bars:
-            plan = Plan(
-                paths=tuple(paths),
-                windows=tuple(window or (200_000, 60_000)),
-                format=format,
-                dialect=dialect,
-                fast=fast,
-                sidechains=sidechains,
-                jobs=jobs,
-            )
-            report = asyncio.run(replay_files(plan, _Bars(bars)))
-    except UnknownFormat as error:
-        errors.print(f"{error}\n{error.hint}", markup=False)
-        raise typer.Exit(2) from error
-    except OSError as error:
-        errors.print(f"{error.filename or paths[0]}: {error.strerror}", markup=False)
-        raise typer.Exit(2) from error
-    except ClientError as error:
-        errors.print(f"the daemon failed: {error}", markup=False)
-        raise typer.Exit(1) from error
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    plan = Plan(
+        paths=tuple(paths),
+        windows=tuple(window or (200_000, 60_000)),
+        format=format,
+        dialect=dialect,
+        fast=fast,
+        sidechains=sidechains,
+        jobs=jobs,
+    )
+    with ending(errors, paths), Progress(*columns, console=errors, transient=True) as bars:
+        report = asyncio.run(replay_files(plan, _Bars(bars)))
     if as_json:
         sys.stdout.write(msgspec.json.encode(report).decode() + "\n")
     else:

@@ -49,14 +49,14 @@ class Writer(ABC):
     def words(self, line: int, message: Message) -> Message | None:
         """What a person or the program said in the user's place; None where it is nothing."""
         if message.get("role") == "bashExecution":
-            return self._write_words(_ran(message))
+            return _user(_ran(message))
         content = message.get("content")
         if isinstance(content, list):
             blocks = [block for block in map(self._write_block, _blocks(content)) if block is not None]
             if blocks:
-                return self._write_words(blocks)
+                return _user(blocks)
         elif isinstance(content, str) and content.strip():
-            return self._write_words(content)
+            return _user(content)
         self._notes.note("emptyMessage", line)
         return None
 
@@ -106,9 +106,6 @@ class Writer(ABC):
     def _write_answer(self, blocks: list[Message]) -> Message: ...
 
     @abstractmethod
-    def _write_words(self, content: str | list[Message]) -> Message: ...
-
-    @abstractmethod
     def _write_block(self, block: Message) -> Message | None: ...
 
 
@@ -150,9 +147,6 @@ class AnthropicWriter(Writer):
 
     def _write_answer(self, blocks: list[Message]) -> Message:
         return {"role": "assistant", "content": [_anthropic(block) for block in blocks]}
-
-    def _write_words(self, content: str | list[Message]) -> Message:
-        return {"role": "user", "content": content}
 
     def _write_block(self, block: Message) -> Message | None:
         match block:
@@ -206,9 +200,6 @@ class ChatWriter(Writer):
         message: Message = {"role": "assistant", "content": "\n".join(texts) or None}
         return {**message, "tool_calls": calls} if calls else message
 
-    def _write_words(self, content: str | list[Message]) -> Message:
-        return {"role": "user", "content": content}
-
     def _write_block(self, block: Message) -> Message | None:
         match block:
             case {"type": "text", "text": str(text)}:
@@ -254,6 +245,10 @@ def _blocks(content: Any) -> list[Message]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _user(content: str | list[Message]) -> Message:
+    return {"role": "user", "content": content}
 
 
 def _ran(message: Message) -> str:

@@ -171,6 +171,3 @@ class Settings(_Group, frozen=True):
     cache: CacheOptions = CacheOptions()
     workspace: WorkspaceOptions = WorkspaceOptions()
     wire: Wire = Wire()
-
-
-Durability = Literal["durable", "notDurable"]

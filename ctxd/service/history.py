@@ -25,12 +25,10 @@ async def read(session: Session, view: str, after: str | None, limit: int) -> tu
     """A page of history and the `after` of the next. Raises NotFound for an unknown `after`."""
     if view == "model":
         async with session.lane:
-            if not session.writable:
-                session.refresh()
+            session.refresh()
             lines = await _model(session)
         return _page(lines, after, limit)
-    if not session.writable:
-        session.refresh()
+    session.refresh()
     return await _transcript(session, after, limit)
 
 

@@ -63,8 +63,7 @@ class Asked(msgspec.Struct, frozen=True):
 async def prepare(session: Session, phase: PreparePhase, pending: Sequence[Native]) -> Request:
     """Plan, commit and answer the next request."""
     async with session.lane:
-        if not session.writable:
-            session.refresh()
+        session.refresh()
         await session.settle()
         load, size = await weigh_pending(session, pending)
         state = session.state

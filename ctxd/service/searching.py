@@ -6,7 +6,8 @@ together, which decides the order, the page and the snippet.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
 
 import anyio
 import msgspec
@@ -17,7 +18,7 @@ from ctxd.model.blocks import ToolCall
 from ctxd.model.messages import MessageFacts, Native
 from ctxd.service.recall import paginate
 from ctxd.service.session import Session
-from ctxd.store.output_index import Indexed, Mark, Match, Matches, Passage
+from ctxd.store.output_index import Indexed, Mark, Match, Matches, OutputIndex, Passage
 
 PASSAGE_BYTES = 1_600
 OVERLAP_BYTES = 400
@@ -61,10 +62,15 @@ async def search(session: Session, query: str, *, tool: str | None, limit: int) 
     Words of the query are looked for in what the calls were about (tool, arguments) and in what
     they printed. Raises the store's errors.
     """
+
+    async def take(chosen: Sequence[MessageFacts], natives: Sequence[Native], mark: Mark) -> None:
+        calls = await _arguments(session, chosen)
+        await anyio.to_thread.run_sync(_index, session, chosen, natives, calls, mark)
+
     asked = query_terms(query)
     async with session.search_lock:
         while True:
-            position = await _fill(session)
+            position = await fill(session, session.output_index, lambda facts: bool(facts.results), take)
             matches = await anyio.to_thread.run_sync(
                 lambda: session.output_index.search(asked, tool=tool, limit=max(CANDIDATES, limit * 3))
             )
@@ -77,25 +83,30 @@ async def search(session: Session, query: str, *, tool: str | None, limit: int) 
     return [_hit(session, found, page_bytes) for found in ranked[:limit]]
 
 
-async def _fill(session: Session) -> int:
-    """Index what was stored since the last search; how many messages are taken in now."""
-    state, index = session.state, session.output_index
+Take: TypeAlias = Callable[[Sequence[MessageFacts], Sequence[Native], Mark], Awaitable[None]]
+"""Puts some messages into an index, which is then filled up to the mark."""
+
+
+async def fill(
+    session: Session, index: OutputIndex, choose: Callable[[MessageFacts], bool], take: Take
+) -> int:
+    """Index the chosen messages of those stored since the last time; how many messages are taken in now."""
+    state = session.state
     mark = await anyio.to_thread.run_sync(index.mark)
-    if not is_of(mark, state.transcript):
+    if not _is_of(mark, state.transcript):
         await anyio.to_thread.run_sync(index.begin_anew)
         mark = Mark()
     position = mark.position
     while position < len(state.transcript):
         facts = state.transcript[position : position + FILL]
-        wanted = [f for f in facts if f.results]
-        natives = await session.natives([f.id for f in wanted])
-        calls = await _arguments(session, wanted)
+        chosen = [f for f in facts if choose(f)]
+        natives = await session.natives([f.id for f in chosen])
         position += len(facts)
-        await anyio.to_thread.run_sync(_index, session, wanted, natives, calls, Mark(position, facts[-1].id))
+        await take(chosen, natives, Mark(position, facts[-1].id))
     return position
 
 
-def is_of(mark: Mark, transcript: Sequence[MessageFacts]) -> bool:
+def _is_of(mark: Mark, transcript: Sequence[MessageFacts]) -> bool:
     """Whether an index filled up to a mark was filled from this transcript."""
     if mark.position == 0:
         return True

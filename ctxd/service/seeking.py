@@ -10,7 +10,7 @@ import msgspec
 from ctxd.core.closeness import closest, weigh_terms
 from ctxd.core.terms import also, positions, query_terms
 from ctxd.model.messages import MessageFacts, Native
-from ctxd.service.searching import CANDIDATES, FILL, SNIPPET_CHARS, is_of, passages, snippet
+from ctxd.service.searching import CANDIDATES, SNIPPET_CHARS, fill, passages, snippet
 from ctxd.service.session import Session
 from ctxd.store.output_index import Indexed, Mark, Matches, Passage
 
@@ -30,9 +30,13 @@ async def search(session: Session, query: str, limit: int) -> list[Said]:
 
     Raises the store's errors.
     """
+
+    async def take(chosen: Sequence[MessageFacts], natives: Sequence[Native], mark: Mark) -> None:
+        await anyio.to_thread.run_sync(_index, session, chosen, natives, mark)
+
     asked = query_terms(query)
     async with session.search_lock:
-        await _fill(session)
+        await fill(session, session.message_index, lambda facts: not facts.hidden, take)
         matches = await anyio.to_thread.run_sync(
             lambda: session.message_index.search(asked, tool=None, limit=max(CANDIDATES, limit * 3))
         )
@@ -43,22 +47,6 @@ async def search(session: Session, query: str, limit: int) -> list[Said]:
     kept = Matches(best=tuple(best), rarity=matches.rarity, mark=matches.mark)
     ranked = await anyio.to_thread.run_sync(_rank, session, query, kept, natives)
     return ranked[:limit]
-
-
-async def _fill(session: Session) -> None:
-    """Index the texts of messages that came since the last search."""
-    state, index = session.state, session.message_index
-    mark = await anyio.to_thread.run_sync(index.mark)
-    if not is_of(mark, state.transcript):
-        await anyio.to_thread.run_sync(index.begin_anew)
-        mark = Mark()
-    position = mark.position
-    while position < len(state.transcript):
-        facts = state.transcript[position : position + FILL]
-        wanted = [f for f in facts if not f.hidden]
-        natives = await session.natives([f.id for f in wanted])
-        position += len(facts)
-        await anyio.to_thread.run_sync(_index, session, wanted, natives, Mark(position, facts[-1].id))
 
 
 def _index(session: Session, wanted: Sequence[MessageFacts], natives: Sequence[Native], mark: Mark) -> None:

@@ -151,8 +151,9 @@ class Session:
                 self.bodies.remember(facts.id, raw)
 
     def refresh(self) -> None:
-        """Take in what the holder of a read-only session has written since."""
-        self._take(self.log.refresh())
+        """Take in what the holder of a read-only session has written since. A writer has missed nothing."""
+        if not self.writable:
+            self._take(self.log.refresh())
 
     async def natives(self, ids: Sequence[str]) -> list[Native]:
         """Messages of the transcript or the view, decoded. Large reads are decoded in a thread."""

@@ -37,3 +37,10 @@ def quick_folder() -> Iterator[Path]:
     """An empty folder for all properties of a module."""
     with _memory() as made:
         yield Path(made)
+
+
+@pytest.fixture(scope="module")
+def daemon(quick_folder: Path) -> Iterator[LocalHost]:
+    """A daemon with default options for all properties of a module."""
+    with LocalHost(quick_folder / "state") as made:
+        yield made

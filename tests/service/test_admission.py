@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,12 +21,6 @@ _checked = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-
-
-@pytest.fixture(scope="module")
-def daemon(quick_folder: Path) -> Iterator[LocalHost]:
-    with LocalHost(quick_folder / "state") as made:
-        yield made
 
 
 def open_new(daemon: LocalHost, dialect: str) -> Session:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -88,12 +86,6 @@ def _is_lone(value: Any) -> bool:
     except UnicodeEncodeError:
         return True
     return False
-
-
-@pytest.fixture(scope="module")
-def daemon(quick_folder: Path) -> Iterator[LocalHost]:
-    with LocalHost(quick_folder / "state") as made:
-        yield made
 
 
 @behaviour("native.any-bytes")

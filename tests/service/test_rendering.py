@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -24,12 +22,6 @@ _checked = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-
-
-@pytest.fixture(scope="module")
-def daemon(quick_folder: Path) -> Iterator[LocalHost]:
-    with LocalHost(quick_folder / "state") as made:
-        yield made
 
 
 def render_anew(session: Session) -> Messages:

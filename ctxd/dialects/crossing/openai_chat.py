@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxd.dialects.crossing.pieces import (
+    SIDES,
     Answered,
     Attached,
     Called,
     Note,
     Piece,
     Said,
-    Side,
     Turn,
     as_json,
     data_url,
@@ -22,14 +22,6 @@ from ctxd.dialects.crossing.pieces import (
 )
 from ctxd.dialects.openai_chat_parts import ROLES, read_parts
 from ctxd.model.blocks import Media, Opaque, Reasoning, Text, ToolCall, ToolResult
-
-_SIDES: dict[str, Side] = {
-    "system": "system",
-    "developer": "system",
-    "user": "user",
-    "assistant": "assistant",
-    "tool": "user",
-}
 
 _AUDIO = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
@@ -59,7 +51,7 @@ def read(message: Mapping[str, Any], index: int, note: Note) -> Turn:
             case Opaque(name=name, json=json):
                 if json != "[]":
                     note("item", name)
-    return Turn(_SIDES[ROLES[message["role"]]], tuple(pieces), index)
+    return Turn(SIDES[ROLES[message["role"]]], tuple(pieces), index)
 
 
 def write(turn: Turn, signature: str, note: Note) -> list[dict[str, Any]]:

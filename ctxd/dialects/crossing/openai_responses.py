@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxd.dialects.crossing.pieces import (
+    SIDES,
     Answered,
     Attached,
     Called,
@@ -23,14 +24,6 @@ from ctxd.dialects.crossing.pieces import (
 from ctxd.dialects.openai_responses_items import item_type, read_item, read_part
 from ctxd.model.blocks import Media, Opaque, Reasoning, Text, ToolCall, ToolResult
 
-_SIDES: dict[str, Side] = {
-    "system": "system",
-    "developer": "system",
-    "user": "user",
-    "assistant": "assistant",
-    "tool": "user",
-}
-
 
 def read(item: Mapping[str, Any], index: int, note: Note) -> Turn:
     """The turn of one item; a provider's own calls with what they found are left behind."""
@@ -40,7 +33,7 @@ def read(item: Mapping[str, Any], index: int, note: Note) -> Turn:
         content = item["content"]
         for native in [{"type": "input_text", "text": content}] if isinstance(content, str) else content:
             pieces += _read(native, note)
-        return Turn(_SIDES[view.role], tuple(pieces), index)
+        return Turn(SIDES[view.role], tuple(pieces), index)
     for block in view.blocks:
         match block:
             case ToolCall(call_id=call_id, name=name, arguments=arguments):
@@ -57,7 +50,7 @@ def read(item: Mapping[str, Any], index: int, note: Note) -> Turn:
                 note("item", name)
             case _:
                 pass
-    return Turn(_SIDES[view.role], tuple(pieces), index)
+    return Turn(SIDES[view.role], tuple(pieces), index)
 
 
 def write(turn: Turn, signature: str, note: Note) -> list[dict[str, Any]]:

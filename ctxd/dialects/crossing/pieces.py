@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from ctxd.model.blocks import MediaKind
+from ctxd.model.blocks import MediaKind, Role
 
 LossKind: TypeAlias = Literal[
     "reasoning", "signature", "item", "cacheMark", "media", "citations", "role", "name", "rule"
@@ -21,6 +21,15 @@ LossKind: TypeAlias = Literal[
 target does not take and that was changed. `rule`: a law of the target left it out."""
 
 Side: TypeAlias = Literal["system", "user", "assistant"]
+
+SIDES: dict[Role, Side] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "user",
+}
+"""Which side a role speaks for; a tool's results are the user's side."""
 
 Note: TypeAlias = Callable[[LossKind, str], None]
 """How readers and writers say what they leave behind: the kind, and a detail that holds no content."""

@@ -90,8 +90,7 @@ async def project(
     registry: Registry, params: projections.ContextProjectParams, call: Call
 ) -> projections.Projection:
     session = registry.get(params.session_id)
-    if not session.writable:
-        session.refresh()
+    session.refresh()
     if session.state.uncounted:
         async with session.lane:
             await session.settle()

@@ -16,8 +16,7 @@ SEARCH_LIMIT = 10
 
 async def fetch(registry: Registry, params: wire.RecallFetchParams, call: Call) -> wire.RecallFetchResult:
     session = registry.get(params.session_id)
-    if not session.writable:
-        session.refresh()
+    session.refresh()
     part = recall.Part(
         page=params.page,
         offset=params.offset,
@@ -62,8 +61,7 @@ async def list_outputs(
     registry: Registry, params: wire.RecallListParams, call: Call
 ) -> wire.RecallListResult:
     session = registry.get(params.session_id)
-    if not session.writable:
-        session.refresh()
+    session.refresh()
     entries, more = recall.listing(session, params.after, params.limit or LIST_LIMIT)
     return wire.RecallListResult(
         entries=[
@@ -83,8 +81,7 @@ async def list_outputs(
 
 async def search(registry: Registry, params: wire.RecallSearchParams, call: Call) -> wire.RecallSearchResult:
     session = registry.get(params.session_id)
-    if not session.writable:
-        session.refresh()
+    session.refresh()
     hits = await searching.search(
         session, params.query, tool=params.tool_name, limit=params.limit or SEARCH_LIMIT
     )

@@ -114,8 +114,7 @@ async def search_messages(
     limit = params.limit or SEARCH_LIMIT
     found: list[seeking.Said] = []
     for session in registry.chosen(params.session_id, params.workspace):
-        if not session.writable:
-            session.refresh()
+        session.refresh()
         found += await seeking.search(session, params.query, limit)
     found.sort(key=lambda hit: -hit.score)
     return wire.SessionSearchResult(
@@ -175,8 +174,7 @@ async def delete_session(registry: Registry, params: wire.SessionDeleteParams, c
 
 async def check_health(registry: Registry, params: wire.SessionHealthParams, call: Call) -> wire.Health:
     session = registry.get(params.session_id)
-    if not session.writable:
-        session.refresh()
+    session.refresh()
     return shapes.health(session)
 
 
