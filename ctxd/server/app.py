@@ -21,7 +21,8 @@ from ctxd.server.codec import Broken, Inbound, decode, reject
 from ctxd.server.dispatch import Dispatcher
 from ctxd.server.framing import Frame, Oversized, sniff_id
 from ctxd.server.lsp import LspSide
-from ctxd.server.methods import METHODS, Table, load_handlers
+from ctxd.server.method import Table, load_handlers
+from ctxd.server.methods import METHODS
 from ctxd.server.options import Options
 from ctxd.server.outbound import Outbound
 from ctxd.server.slot import Slot

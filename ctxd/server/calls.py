@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from ctxd.model.settings import Settings
 from ctxd.server.codec import Id
-from ctxd.server.methods import Table
+from ctxd.server.method import Table
 from ctxd.server.outbound import NONSENSE, HostError, Outbound
 from ctxd.server.wire.base import Wire
 

@@ -15,7 +15,7 @@ import msgspec
 from ctxd.model.errors import InvalidParams
 from ctxd.server.faults import Fault, invalid_params
 from ctxd.server.framing import Oversized, sniff_id
-from ctxd.server.methods import Table
+from ctxd.server.method import Table
 from ctxd.server.params import TOO_DEEP, Unmask, decode_params, decode_value
 from ctxd.server.surrogates import mask
 from ctxd.server.wire.base import Wire, members

@@ -17,7 +17,7 @@ from ctxd.model.errors import Busy, CtxdError
 from ctxd.server.calls import Call, Host
 from ctxd.server.codec import Broken, Id, Inbound, Notification, Request, Response
 from ctxd.server.faults import Fault, describe
-from ctxd.server.methods import Method, Table
+from ctxd.server.method import Method, Table
 from ctxd.server.outbound import Outbound
 from ctxd.server.slot import Slot
 from ctxd.server.wire.lifecycle import InitializeParams

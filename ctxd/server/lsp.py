@@ -24,7 +24,7 @@ from ctxd.model.errors import CtxdError
 from ctxd.model.settings import Settings
 from ctxd.server.calls import Host
 from ctxd.server.codec import Id
-from ctxd.server.methods import Table, advertised
+from ctxd.server.method import Table, advertised
 from ctxd.server.options import FILE_NAME, Options, read_file, unwrap
 from ctxd.server.outbound import Outbound
 from ctxd.server.wire import lifecycle

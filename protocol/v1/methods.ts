@@ -100,6 +100,8 @@ export interface RequestsToDaemon {
   "context/commit": { params: ContextCommitParams; result: CompactionReport };
   /** Bring back the model view before a checkpoint; messages since then stay. */
   "context/undo": { params: ContextUndoParams; result: ContextUndoResult };
+  /** Check a message list against the rules of its provider, and repair it. */
+  "context/validate": { params: ContextValidateParams; result: ContextValidateResult };
   /** Keep a text or a message, word for word, in every model view. */
   "context/pin": { params: ContextPinParams; result: ContextPinResult };
   /** Let a pin go. */
@@ -108,8 +110,6 @@ export interface RequestsToDaemon {
   "context/pins": { params: ContextPinsParams; result: ContextPinsResult };
   /** Whether the model view shows an output, a message or a file's newest read whole. */
   "context/contains": { params: ContextContainsParams; result: ContextContainsResult };
-  /** Check a message list against the rules of its provider, and repair it. */
-  "context/validate": { params: ContextValidateParams; result: ContextValidateResult };
   /** Count the tokens of a text or of messages. */
   "tokens/count": { params: TokensCountParams; result: TokensCountResult };
   /** Fetch a tool output or a message back, byte for byte, page by page. */

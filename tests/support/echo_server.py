@@ -14,7 +14,7 @@ from ctxd.model.errors import CtxdError, SessionLocked
 from ctxd.model.settings import Settings
 from ctxd.server.app import serve
 from ctxd.server.calls import Call, Host
-from ctxd.server.methods import Method, tabulate
+from ctxd.server.method import Method, tabulate
 from ctxd.server.outbound import HostError
 from ctxd.server.wire.base import Input, NativeAny, NativeObject, NativeOut, Wire
 

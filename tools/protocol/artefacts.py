@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ctxd.server.methods import METHODS, Method
+from ctxd.server.method import Method
+from ctxd.server.methods import METHODS
 from ctxd.server.wire.errors import ResponseError
 from ctxd.server.wire.lifecycle import BUILTINS
 from tools.protocol import errors, options, reference, schema, typescript

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ctxd.server.methods import Method
+from ctxd.server.method import Method
 from tools.protocol import errors
 from tools.protocol.typescript import Schema, type_of
 

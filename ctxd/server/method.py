@@ -1,0 +1,82 @@
+"""A method of the protocol, and what rows of the table are made of. Knows no single method."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from ctxd.server.wire.base import Wire
+
+Noun = Literal["context", "contracts", "pins", "recall", "sessions", "status", "tokens"]
+"""Names of the modules of handlers."""
+
+STORE = ("storageFull", "storageFailed", "damaged")
+READ = ("sessionNotFound", *STORE)
+WRITE = (*READ, "sessionLocked", "readOnly")
+
+Handler = Callable[[Any, Any, Any], Awaitable[Wire | None]]
+"""`async def handler(daemon, params, call) -> result`: the app's daemon, the model, a `calls.Call`."""
+
+
+class Method(msgspec.Struct, frozen=True):
+    """One method of the protocol.
+
+    `errors` are the kinds it may answer beside those every request may (`invalidParams`,
+    `cancelled`, `internal` and the kinds of the lifecycle). Without `handler` a request is answered
+    `unknownMethod`, and the method is not advertised.
+    """
+
+    name: str
+    params: type[Wire]
+    result: type[Wire] | None
+    doc: str
+    handler: Handler | None = None
+    kind: Literal["request", "notification"] = "request"
+    direction: Literal["toDaemon", "toHost"] = "toDaemon"
+    since: str = "0.1"
+    errors: tuple[str, ...] = ()
+
+
+Table = Mapping[str, Method]
+
+
+def tabulate(methods: Iterable[Method]) -> Table:
+    """The methods by name. Raises ValueError on a name given twice."""
+    table: dict[str, Method] = {}
+    for method in methods:
+        if method.name in table:
+            raise ValueError(f"two methods named {method.name}")
+        table[method.name] = method
+    return table
+
+
+def advertised(table: Table) -> list[str]:
+    """Names a host may call, in the table's order."""
+    return [m.name for m in table.values() if m.direction == "toDaemon" and m.handler is not None]
+
+
+def load_handlers() -> dict[Noun, Any]:
+    """The modules of handlers by noun. Their first import is heavy and belongs in a thread."""
+    from ctxd.server.handlers import context, contracts, pins, recall, sessions, status, tokens
+
+    return {
+        "context": context,
+        "contracts": contracts,
+        "pins": pins,
+        "recall": recall,
+        "sessions": sessions,
+        "status": status,
+        "tokens": tokens,
+    }
+
+
+def handled_by(noun: Noun, name: str) -> Handler:
+    """A handler that is imported when it is first called: `initialize` must not wait for what it needs."""
+
+    async def handle(daemon: Any, params: Any, call: Any) -> Wire | None:
+        found: Handler = getattr(load_handlers()[noun], name)
+        return await found(daemon, params, call)
+
+    return handle

@@ -1,0 +1,1 @@
+"""The rows of the one table of methods, by the noun of what they are about."""
