@@ -39,6 +39,17 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "D2.seed": Behaviour("A line of another session does not verify.", "reliability.md D2"),
     "D2.bit-flip": Behaviour("A flipped bit anywhere in a line is noticed.", "reliability.md D2"),
     "D2.limit": Behaviour("A line above 16 MiB is refused with its size.", "reliability.md D2"),
+    "bookmark.sooner": Behaviour(
+        "A session closed in order opens without its log being scanned again.", "issue 2, shows 4"
+    ),
+    "bookmark.never-truth": Behaviour(
+        "A bookmark counts only while it and all it covers are byte for byte what they were.",
+        "reliability.md",
+    ),
+    "bookmark.same": Behaviour(
+        "A session is the same whether it was opened at a bookmark or from its log.",
+        "behaviour.md, section 1",
+    ),
     "D3.new-segment": Behaviour("A full segment is followed by a new one.", "reliability.md D3"),
     "D3.unfinished": Behaviour(
         "A segment whose opening was never finished supersedes nothing.", "reliability.md D3"

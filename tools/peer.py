@@ -6,7 +6,7 @@ For benches and for replaying golden transcripts, where every frame matters. Hos
 from __future__ import annotations
 
 import os
-import select
+import selectors
 import subprocess
 import sys
 import time
@@ -96,7 +96,7 @@ class Peer:
         body = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params}
         start = time.perf_counter()
         self.send(body)
-        select.select([self._stdout], [], [], PATIENCE)
+        self._is_readable()
         seconds = time.perf_counter() - start
         self.answer(self._last_id)
         return seconds
@@ -162,8 +162,14 @@ class Peer:
         return pages * os.sysconf("SC_PAGE_SIZE")
 
     def _fill(self) -> None:
-        readable, _, _ = select.select([self._stdout], [], [], PATIENCE)
+        readable = self._is_readable()
         chunk = os.read(self._stdout.fileno(), 1 << 20) if readable else b""
         if not chunk:
             raise Hangup("the daemon hung up" if readable else "the daemon is silent")
         self._buffer += chunk
+
+    def _is_readable(self) -> bool:
+        """Wait until the daemon says something, hangs up, or has been silent for too long."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._stdout, selectors.EVENT_READ)
+            return bool(selector.select(PATIENCE))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import TypeGuard, assert_never
+from typing import assert_never
 
 import msgspec
 
@@ -40,6 +40,7 @@ from ctxd.model.events import (
     Unpinned,
     ViewElided,
     ViewUndone,
+    is_plain,
 )
 from ctxd.model.messages import MessageFacts
 from ctxd.model.summary import SessionSummary
@@ -140,14 +141,21 @@ class SessionState(Transcript):
         run: list[MessagesAppended] = []
         newest = 0
         for event, at in events:
-            if _is_plain(event):
+            if is_plain(event):
                 run.append(event)
                 newest = max(newest, at)
                 continue
-            self._append_all(run, newest)
+            self._append_all(run, len(run), newest)
             run, newest = [], 0
             self.apply(event, at)
-        self._append_all(run, newest)
+        self._append_all(run, len(run), newest)
+
+    def apply_run(self, event: AnyEvent, count: int, at: int) -> None:
+        """As `apply`; of more than one event, they were plain appends and `event` has all their messages."""
+        if is_plain(event):
+            self._append_all([event], count, at)
+        else:
+            self.apply(event, at)
 
     def apply(self, event: AnyEvent, at: int) -> None:
         """Take in one event that is durable. `at` is its time in milliseconds, as recorded."""
@@ -275,15 +283,15 @@ class SessionState(Transcript):
         elif entries and self.anchor is not None and self.anchor.awaiting:
             reported.take_answer(self, self.anchor, entries[0])
 
-    def _append_all(self, run: Sequence[MessagesAppended], newest: int) -> None:
-        """As `_append` of plain ones in turn. `newest` is the latest of their times."""
+    def _append_all(self, run: Sequence[MessagesAppended], count: int, newest: int) -> None:
+        """As `_append` of plain ones in turn. They were `count`; `newest` is the latest of their times."""
         if not run:
             return
         entries = self._extend([facts for event in run for facts in event.messages])
         self._chain.update(_digests(entries))
         if entries and self.anchor is not None and self.anchor.awaiting:
             reported.take_answer(self, self.anchor, entries[0])
-        self.revision += len(run)
+        self.revision += count
         self.updated_at = max(self.updated_at, newest)
 
     def _extend(self, messages: Sequence[MessageFacts]) -> list[Entry]:
@@ -381,16 +389,6 @@ class SessionState(Transcript):
 
     def _rechain(self) -> None:
         self._chain = hashlib.sha256(_digests(self.view))
-
-
-def _is_plain(event: AnyEvent) -> TypeGuard[MessagesAppended]:
-    """True for an append that does nothing but add messages."""
-    return (
-        isinstance(event, MessagesAppended)
-        and event.usage is None
-        and not event.client_id
-        and not event.elisions
-    )
 
 
 def _digests(entries: Sequence[Entry]) -> bytes:

@@ -8,7 +8,7 @@ fold it. Events that carry messages have those bytes in the record's `data`, whi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeGuard
 
 import msgspec
 
@@ -317,6 +317,17 @@ TYPES: dict[str, type[AnyEvent]] = {
 
 BOOKKEEPING = frozenset({"tokensCounted"})
 """Types that do not move the session's revision: they say nothing new."""
+
+
+def is_plain(event: AnyEvent) -> TypeGuard[MessagesAppended]:
+    """True for an append that does nothing but add messages."""
+    return (
+        isinstance(event, MessagesAppended)
+        and event.usage is None
+        and not event.client_id
+        and not event.elisions
+    )
+
 
 _decoders: dict[str, msgspec.json.Decoder[Any]] = {
     tag: msgspec.json.Decoder(cls) for tag, cls in TYPES.items()

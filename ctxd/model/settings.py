@@ -24,13 +24,15 @@ class _Group(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=
 class Storage(_Group, frozen=True):
     """`root`: state folder, `cache`: cache folder; empty for the platform's own.
 
-    `force_network`: write on NFS and the like, where locks cannot be trusted.
+    `force_network`: write on NFS and the like, where locks cannot be trusted. `bookmark_bytes`: a session
+    closed after its log has grown by as much leaves a bookmark, with which it opens sooner.
     """
 
     root: str = ""
     cache: str = ""
     force_network: bool = False
     segment_bytes: Positive = 64 * 1024 * 1024
+    bookmark_bytes: Positive = 4 * 1024 * 1024
 
 
 class ModelOptions(_Group, frozen=True):

@@ -16,6 +16,7 @@ import msgspec
 from ctxd.model.errors import Corrupt, NotFound
 from ctxd.model.messages import MessageFacts
 from ctxd.model.records import Location
+from ctxd.store.bookmark import Places
 from ctxd.store.event_log import SessionLog
 from ctxd.store.ledger import Ledger
 
@@ -38,13 +39,33 @@ class Body(msgspec.Struct, frozen=True):
     dialect: str
 
 
+class Run(msgspec.Struct, frozen=True):
+    """Records that keep messages, in order: which they are, and how many messages each keeps."""
+
+    places: Places
+    seqs: Sequence[int]
+    sizes: Sequence[int]
+
+    def holder(
+        self, message_id: str, messages: Sequence[MessageFacts]
+    ) -> tuple[Location, Sequence[MessageFacts]]:
+        """The record that keeps a message, which is one of `messages`, and all that it keeps."""
+        start = 0
+        for seq, size in zip(self.seqs, self.sizes):
+            kept = messages[start : start + size]
+            if any(facts.id == message_id for facts in kept):
+                return self.places.of(seq), kept
+            start += size
+        raise AssertionError("the message is one of the run's")
+
+
 class Bodies:
     """The bytes of a session's messages, by message id."""
 
     def __init__(self, log: SessionLog, ledger: Ledger) -> None:
         self._log = log
         self._ledger = ledger
-        self._records: list[tuple[Location, Sequence[MessageFacts]]] = []
+        self._records: list[tuple[Location | Run, Sequence[MessageFacts]]] = []
         self._owners: dict[str, int] = {}
         self._owned = 0
         self._index: dict[str, Body] = {}
@@ -54,6 +75,12 @@ class Bodies:
     def learn(self, location: Location, messages: Sequence[MessageFacts]) -> None:
         """Take in where a durable record keeps its messages: a JSON array in `messages`' order."""
         self._records.append((location, messages))
+
+    def learn_run(
+        self, places: Places, seqs: Sequence[int], sizes: Sequence[int], messages: Sequence[MessageFacts]
+    ) -> None:
+        """As `learn` of several records: which they are, and how many of the messages each keeps."""
+        self._records.append((Run(places, seqs, sizes), messages))
 
     def remember(self, message_id: str, raw: bytes) -> None:
         """Keep bytes that were just written."""
@@ -110,6 +137,8 @@ class Bodies:
         if owner is None:
             raise NotFound("no such message", hint="session/history lists message ids")
         location, messages = self._records[owner]
+        if isinstance(location, Run):
+            location, messages = location.holder(message_id, messages)
         start = 1
         for facts in messages:
             length = 1 if facts.blob else facts.bytes

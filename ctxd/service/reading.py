@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from ctxd.model import events
-from ctxd.model.events import AnyEvent
+from ctxd.model.events import AnyEvent, CheckpointCommitted, HandoffRecorded, MessagesAppended, Pinned, Placed
 from ctxd.model.messages import MessageFacts
 from ctxd.model.records import Record
 
@@ -70,3 +70,18 @@ def _read_each(records: Sequence[Record], unreadable: list[int]) -> tuple[list[R
             readable.append(record)
             found.append(event)
     return readable, found
+
+
+def placed(event: AnyEvent) -> tuple[MessageFacts, ...]:
+    """Facts of the messages an event carries, in the order of its body."""
+    match event:
+        case MessagesAppended(messages=messages):
+            return messages
+        case CheckpointCommitted(replacement=replacement):
+            return tuple(item.facts for item in replacement if isinstance(item, Placed))
+        case Pinned(facts=facts):
+            return (facts,) if facts is not None else ()
+        case HandoffRecorded(facts=facts):
+            return (facts,)
+        case _:
+            return ()

@@ -9,7 +9,6 @@ import msgspec
 
 from ctxd.core.fold import SessionState
 from ctxd.dialects import registry as dialects
-from ctxd.model import events
 from ctxd.model.errors import CtxdError, InvalidParams, NotFound, SessionLocked, SessionNotFound
 from ctxd.model.settings import Settings
 from ctxd.service import forking, opening
@@ -48,6 +47,7 @@ class Registry:
         self.started = self.environment.now()
         self._sessions: dict[str, Session] = {}
         self._layouts: dict[str, Layout] = {}
+        self._ledgers: dict[Path, Ledger] = {}
         self._writer = Writer()
         self._opening = anyio.Lock()
         self._listing = Listing(self.root)
@@ -207,6 +207,9 @@ class Registry:
                 await self._index(session)
                 await anyio.to_thread.run_sync(session.close)
         self._sessions.clear()
+        for ledger in self._ledgers.values():
+            ledger.close()
+        self._ledgers.clear()
         await anyio.to_thread.run_sync(self._writer.close)
         await anyio.to_thread.run_sync(self._listing.close)
 
@@ -218,7 +221,7 @@ class Registry:
         if not log.is_writable:
             log.close()
             return session
-        writing = await anyio.to_thread.run_sync(self._resume, layout, log, Ledger(layout), name)
+        writing = await anyio.to_thread.run_sync(self._resume, layout, log, session.ledger, name)
         async with session.lane:
             await anyio.to_thread.run_sync(session.close)
         return writing
@@ -230,6 +233,12 @@ class Registry:
                 lambda: open_layout(self.root, path, force_network=force)
             )
         return self._layouts[path]
+
+    async def _ledger(self, layout: Layout) -> Ledger:
+        """The ledger of a workspace, opened and swept once."""
+        if layout.folder not in self._ledgers:
+            self._ledgers[layout.folder] = await anyio.to_thread.run_sync(Ledger, layout)
+        return self._ledgers[layout.folder]
 
     async def _open(
         self,
@@ -258,10 +267,10 @@ class Registry:
         event = None
         if codec is not None:
             event = await opening.created(self.environment, codec, name, path, fixed)
+        ledger = await self._ledger(layout)
         log = await anyio.to_thread.run_sync(self._open_log, layout, name, read_only, not exists)
-        ledger = Ledger(layout)
-        if any(record.type == "sessionCreated" for record in log.records):
-            if is_unfinished_fork(log.records):
+        if log.bookmark is not None or any(record.type == "sessionCreated" for record in log.records):
+            if log.bookmark is None and is_unfinished_fork(log.records):
                 log.close()
                 raise SessionNotFound(
                     "this fork was never finished", hint="fork its parent again", sessionId=name
@@ -295,11 +304,10 @@ class Registry:
         return open_log(layout, name, writer=self._writer, client=self.client, mode="read")
 
     def _resume(self, layout: Layout, log: SessionLog, ledger: Ledger, name: str) -> Session:
-        first = next(record for record in log.records if record.type == "sessionCreated")
-        event = events.decode("sessionCreated", first.facts)
-        assert isinstance(event, events.SessionCreated)
-        dialects.get(event.dialect)
-        return Session(log, ledger, self.environment, name, _index_path(layout, log, name))
+        session = Session(log, ledger, self.environment, name, _index_path(layout, log, name))
+        if session.state.created is not None:
+            dialects.get(session.state.created.dialect)
+        return session
 
     def _agree(self, session: Session, path: str, dialect: str | None) -> None:
         """Raises InvalidParams when the session is of another dialect or workspace than asked for."""

@@ -24,19 +24,15 @@ from ctxd.model import events
 from ctxd.model.blocks import Media, MessageView
 from ctxd.model.events import (
     AnyEvent,
-    CheckpointCommitted,
-    HandoffRecorded,
     Load,
-    MessagesAppended,
-    Pinned,
-    Placed,
 )
-from ctxd.model.messages import MessageFacts, Native
+from ctxd.model.messages import Native
 from ctxd.model.records import Draft, Record
 from ctxd.service.bodies import IN_THREAD_BYTES, Bodies
+from ctxd.service.digest import digest, read_digest
 from ctxd.service.environment import Environment
 from ctxd.service.files import Files
-from ctxd.service.reading import read_events
+from ctxd.service.reading import placed, read_events
 from ctxd.service.rendering import Rendering, Shown, encode
 from ctxd.store.event_log import SessionLog
 from ctxd.store.ledger import Ledger
@@ -98,6 +94,7 @@ class Session:
         self._catalog: tuple[str, int | None] = ("", None)
         self._price: Price | None = None
         self.unreadable: list[int] = []
+        self._resume()
         self._take(log.records)
         log.records.clear()
 
@@ -147,7 +144,7 @@ class Session:
                 self.environment.host.session_changed(self)
         for item, record in zip(written, records, strict=True):
             self._apply(item.event, record)
-            for facts, raw in zip(_placed(item.event), item.bodies, strict=True):
+            for facts, raw in zip(placed(item.event), item.bodies, strict=True):
                 self.bodies.remember(facts.id, raw)
 
     def refresh(self) -> None:
@@ -288,6 +285,8 @@ class Session:
 
     def close(self) -> None:
         """Release the lease. Blocking."""
+        if not self.unreadable:
+            self.log.leave_bookmark(digest, worth=self.environment.settings.storage.bookmark_bytes)
         self.output_index.close()
         self.message_index.close()
         self.files.close()
@@ -311,39 +310,34 @@ class Session:
         event = item.event
         tag = str(event.__struct_config__.tag)
         draft_id = item.id or self.environment.new_id("e")
-        facts = _placed(event)
+        facts = placed(event)
         parts = [b"0" if f.blob else raw for f, raw in zip(facts, item.bodies, strict=True)]
         data = b"[%b]" % b",".join(parts) if parts else b"null"
         return Draft(id=draft_id, type=tag, data=data, facts=events.encode(event))
+
+    def _resume(self) -> None:
+        """Take in what the log's bookmark has of it."""
+        mark, self.log.bookmark = self.log.bookmark, None
+        if mark is None:
+            return
+        for steps in read_digest(mark.body):
+            for step in steps:
+                if step.seqs:
+                    self.bodies.learn_run(mark.places, step.seqs, step.sizes, placed(step.event))
+                self.state.apply_run(step.event, step.count, step.at)
 
     def _take(self, records: Sequence[Record]) -> None:
         """Fold records from disk. What cannot be read is kept in the log and counted."""
         for readable, found in read_events(records, self.unreadable):
             for record, event in zip(readable, found):
-                placed = event.messages if isinstance(event, MessagesAppended) else _placed(event)
-                if placed:
-                    self.bodies.learn(record.location, placed)
+                if messages := placed(event):
+                    self.bodies.learn(record.location, messages)
             self.state.apply_all(zip(found, [record.at for record in readable]))
 
     def _apply(self, event: AnyEvent, record: Record) -> None:
-        if placed := _placed(event):
-            self.bodies.learn(record.location, placed)
+        if messages := placed(event):
+            self.bodies.learn(record.location, messages)
         self.state.apply(event, record.at)
-
-
-def _placed(event: AnyEvent) -> tuple[MessageFacts, ...]:
-    """Facts of the messages an event carries, in the order of its body."""
-    match event:
-        case MessagesAppended(messages=messages):
-            return messages
-        case CheckpointCommitted(replacement=replacement):
-            return tuple(item.facts for item in replacement if isinstance(item, Placed))
-        case Pinned(facts=facts):
-            return (facts,) if facts is not None else ()
-        case HandoffRecorded(facts=facts):
-            return (facts,)
-        case _:
-            return ()
 
 
 def decode(raw: bytes) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
@@ -24,6 +24,7 @@ from ctxd.model.errors import (
     StorageFailed,
 )
 from ctxd.model.records import Draft, Holder, Location, LogHealth, Record, Span
+from ctxd.store.bookmark import NOWHERE, Bookmark, extend_bookmark, load_bookmark
 from ctxd.store.files import names_in, open_folder, storage_errors
 from ctxd.store.frame import VERSION, check_draft, head_of, seed_of
 from ctxd.store.layout import Layout, lock_name, segment_numbers
@@ -46,7 +47,7 @@ class SessionLog:
     `records` are those found when it was opened, in order of seq, `lease` records included; it is
     the caller's to fold and to clear. `recovered` is the newest span of bytes that was skipped and
     that no lease record had named before. `holder` is the other process that writes the session,
-    None when there is none.
+    None when there is none. Where the log was opened at a `bookmark`, `records` are those behind it.
     """
 
     def __init__(self, folder: int, session_id: str, writer: Writer) -> None:
@@ -55,6 +56,7 @@ class SessionLog:
         self.health = LogHealth("clean")
         self.recovered: Span | None = None
         self.holder: Holder | None = None
+        self.bookmark: Bookmark | None = None
         self._folder = folder
         self._seed = seed_of(session_id)
         self._writer = writer
@@ -150,6 +152,18 @@ class SessionLog:
         with storage_errors("follow the session"):
             return self._look_again()
 
+    def leave_bookmark(self, digest: Callable[[Sequence[Record]], bytes | None], *, worth: int) -> None:
+        """Spare the next opening to read what is here now; blocking, when no append is on its way any more.
+
+        `digest` turns records into the body they are remembered by, None where that cannot be; bodies are
+        joined. Nothing is left where the log has grown by less than `worth` bytes since the last one, where
+        anything of it is not in order, or where it cannot be written.
+        """
+        tail = self._tail
+        if tail is None or not tail.is_durable or self.health.spans:
+            return
+        extend_bookmark(self._folder, self.session_id, self.last_seq, digest, worth=worth)
+
     def close(self) -> None:
         """Give up the lease and the files; calling again does nothing. Await pending appends first."""
         if self._tail is not None:
@@ -188,8 +202,7 @@ class SessionLog:
     def _open_to_write(self, layout: Layout, client: str, segment_bytes: int) -> None:
         lease = acquire_lease(self._folder, lock_name(self.session_id), client)
         try:
-            scans = self._scan(0)
-            recovered = recover(scans)
+            scans, recovered = self._scan_behind_bookmark() or self._scan_whole()
             if max(recovered.format, recovered.min_reader) > VERSION:
                 raise ReadOnly("the session was written by a newer version", hint="update ctxd")
             self._load(scans, recovered)
@@ -204,6 +217,7 @@ class SessionLog:
                 recovered,
                 [span for span in self.health.spans if span not in self._known],
                 next_number=max(self._sizes, default=0) + 1,
+                places=self.bookmark.places if self.bookmark else NOWHERE,
                 segment_bytes=segment_bytes,
             )
         except BaseException:
@@ -214,6 +228,28 @@ class SessionLog:
             while self.records and self.records[-1].seq >= written[0].seq:
                 self.records.pop()
             self.records += written
+
+    def _scan_whole(self) -> tuple[list[Scan], Recovered]:
+        scans = self._scan(0)
+        return scans, recover(scans)
+
+    def _scan_behind_bookmark(self) -> tuple[list[Scan], Recovered] | None:
+        """What came after the bookmark; None without one, and wherever anything is not plainly in order."""
+        mark = load_bookmark(self._folder, self.session_id)
+        if mark is None:
+            return None
+        newest = mark.covered[-1]
+        self._newest = Scan(newest.number, newest.size, mark.head, mark.opening)
+        scans = self._scan(newest.size)
+        recovered = recover(scans, after=mark.last_seq, proven=mark.last_seq)
+        is_superseded = any(s.opening is None or s.opening.base <= mark.last_seq for s in scans[1:])
+        if is_superseded or recovered.found or scans[0].number != newest.number:
+            self._newest = None
+            return None
+        self._sizes.update((covered.number, covered.size) for covered in mark.covered)
+        self._last_seen, self._resume_at = mark.last_seq, newest.size
+        self.bookmark = mark
+        return scans, recovered
 
     def _load(self, scans: Sequence[Scan], recovered: Recovered) -> None:
         self.records = recovered.records
@@ -286,6 +322,7 @@ class SessionLog:
             if known.head is not None and known.opening is not None:
                 scan.head = msgspec.structs.replace(known.head, batch=None)
                 scan.opening = known.opening
+                scan.max_epoch = max(scan.max_epoch, known.head.ep)
             scans.append(scan)
         return scans
 

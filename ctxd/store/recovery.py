@@ -73,13 +73,14 @@ class Recovered(msgspec.Struct, frozen=True):
         return any(f.reason != "torn" for f in self.found)
 
 
-def recover(scans: Sequence[Scan], *, after: int = 0, acked: int | None = None) -> Recovered:
+def recover(scans: Sequence[Scan], *, after: int = 0, acked: int | None = None, proven: int = 0) -> Recovered:
     """Judge scanned segments, given in order of their numbers.
 
     `after`: records up to this seq are already known and skipped. `acked`: a live holder has
     acknowledged up to here and may be writing; what is above is in progress: neither shown nor torn.
+    `proven`: known from elsewhere to be durable up to here.
     """
-    judge = _Judge(scans, after, acked)
+    judge = _Judge(scans, after, acked, proven)
     judge.walk()
     openings = [s.opening for s in scans if s.opening]
     return Recovered(
@@ -96,7 +97,7 @@ def recover(scans: Sequence[Scan], *, after: int = 0, acked: int | None = None) 
 
 
 class _Judge:
-    def __init__(self, scans: Sequence[Scan], after: int, acked: int | None) -> None:
+    def __init__(self, scans: Sequence[Scan], after: int, acked: int | None, proven: int) -> None:
         self.records: list[Record] = []
         self.starts: list[int] = []
         self.next = after + 1
@@ -107,7 +108,7 @@ class _Judge:
         self._is_dropping = False
         self._stale = _stale_segments(scans)
         trusted = [s.max_ack for s in scans if s.number not in self._stale]
-        self.max_ack = max(acked or 0, *trusted, after if self._is_live else 0, 0)
+        self.max_ack = max(acked or 0, proven, *trusted, after if self._is_live else 0, 0)
         self._limits = self._find_limits()
 
     def walk(self) -> None:

@@ -15,6 +15,7 @@ import msgspec
 
 from ctxd.model.errors import Corrupt, SessionLocked, StorageFailed
 from ctxd.model.records import Draft, Location, Record, Span
+from ctxd.store.bookmark import Places
 from ctxd.store.files import storage_error, storage_errors
 from ctxd.store.frame import VERSION, Head, build_line, read_line, seed_of
 from ctxd.store.layout import segment_name
@@ -46,6 +47,7 @@ class Tail:
         *,
         next_number: int,
         segment_bytes: int,
+        places: Places,
     ) -> None:
         self.epoch = recovered.max_epoch + 1
         self.last_seq = recovered.max_ack
@@ -63,6 +65,7 @@ class Tail:
         self._is_lost = False
         self._lock = threading.Lock()
         self._unproven = _window(recovered)
+        self._places = places
         self._ids = {record.id: record.location for record in recovered.records}
 
     def begin(self) -> list[Record]:
@@ -92,7 +95,7 @@ class Tail:
                 raise self._lost()
             made: dict[str, Record] = {}
             error = None
-            fresh = [_fresh(append.drafts, self._ids) for append in group]
+            fresh = [self._fresh(append.drafts) for append in group]
             if any(fresh):
                 try:
                     made = self._write(fresh)
@@ -227,13 +230,24 @@ class Tail:
         for draft in append.drafts:
             if draft.id in made:
                 append.records.append(made[draft.id])
-            elif draft.id in self._ids:
+            elif (place := self._find(draft.id)) is not None:
                 try:
-                    append.records.append(self._read(self._ids[draft.id])[0])
+                    append.records.append(self._read(place)[0])
                 except Corrupt as corrupt:
                     append.error = corrupt
             else:
                 append.error = error
+
+    def _find(self, record_id: str) -> Location | None:
+        return self._ids.get(record_id) or self._places.find(record_id)
+
+    def _fresh(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts that are not in the log yet, each id once."""
+        fresh: dict[str, Draft] = {}
+        for draft in drafts:
+            if self._find(draft.id) is None:
+                fresh.setdefault(draft.id, draft)
+        return list(fresh.values())
 
     def _read(self, location: Location) -> tuple[Record, bytes]:
         """An older record whole. Raises Corrupt when it no longer verifies, OSError."""
@@ -273,12 +287,3 @@ def _window(recovered: Recovered) -> list[Record]:
     while window and window[-1].type == LEASE:
         window.pop()
     return window
-
-
-def _fresh(drafts: Sequence[Draft], known: dict[str, Location]) -> list[Draft]:
-    """The drafts that are not in the log yet, each id once."""
-    fresh: dict[str, Draft] = {}
-    for draft in drafts:
-        if draft.id not in known:
-            fresh.setdefault(draft.id, draft)
-    return list(fresh.values())

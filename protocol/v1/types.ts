@@ -1312,12 +1312,13 @@ export interface SteerNote {
   content?: string;
 }
 
-/** `root`: state folder, `cache`: cache folder; empty for the platform's own. `forceNetwork`: write on NFS and the like, where locks cannot be trusted. */
+/** `root`: state folder, `cache`: cache folder; empty for the platform's own. `forceNetwork`: write on NFS and the like, where locks cannot be trusted. `bookmarkBytes`: a session closed after its log has grown by as much leaves a bookmark, with which it opens sooner. */
 export interface StorageOptions {
   root?: string;
   cache?: string;
   forceNetwork?: boolean;
   segmentBytes?: number;
+  bookmarkBytes?: number;
 }
 
 /** Who writes summaries and how long they may take. `use`: `auto` asks the host where it can, else a configured provider, else none. `window`: the summariser's context window in tokens, 0 for the session's. `provider` and `model` name a model for `ctxd[llm]` (`anthropic`, `google`, `openai`, or `openai` with a `baseUrl`); its key comes from the environment variable `apiKeyEnv` (empty for the provider's usual one) and is never stored. `cooldownMs`: how long three failures in a row keep a session from asking. */

@@ -308,3 +308,18 @@ def test_sessions_open_and_are_listed_without_an_index_to_write_to(host: LocalHo
     host.start_again()
     assert host.open("a").messages() == [user("one")]
     assert [row["sessionId"] for row in host.call("session/list")["sessions"]] == ["a"]
+
+
+def test_sessions_that_were_closed_hold_no_descriptor(host: LocalHost) -> None:
+    def open_files() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("the system does not list a process's descriptors")
+    host.open("warm").call("session/close")
+    before = open_files()
+    for number in range(20):
+        session = host.open(f"s{number}")
+        session.append({"role": "user", "content": "Hello."})
+        session.call("session/close")
+    assert open_files() == before
