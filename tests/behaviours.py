@@ -44,11 +44,11 @@ BEHAVIOURS: dict[str, Behaviour] = {
     ),
     "bookmark.never-truth": Behaviour(
         "A bookmark counts only while it and all it covers are byte for byte what they were.",
-        "reliability.md",
+        "reliability.md D5",
     ),
     "bookmark.same": Behaviour(
         "A session is the same whether it was opened at a bookmark or from its log.",
-        "behaviour.md, section 1",
+        "behaviour.md §1",
     ),
     "D3.new-segment": Behaviour("A full segment is followed by a new one.", "reliability.md D3"),
     "D3.unfinished": Behaviour(
