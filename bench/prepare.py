@@ -19,7 +19,8 @@ def bench(scratch: Workbench) -> Iterator[Ratio]:
     """`context/prepare` beside `context/project`, then on sessions that are due for elision."""
     with scratch.daemon() as peer:
         size = int(TOKENS / _tokens_per_message(scratch, peer))
-        yield _nothing_due(scratch, peer, 100)
+        for messages_shown in (100, 469):
+            yield _nothing_due(scratch, peer, messages_shown)
         batches = [_batch(scratch, peer, f"batch{n}", size) for n in range(BATCHES)]
     yield Ratio(
         f"prepare with a batch of elisions, {TOKENS // 1000}k tokens",

@@ -7,7 +7,8 @@ rebuilt). Knows the method table's models, no lifecycle and no loop; safe to cal
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from secrets import token_hex
 from typing import Any, TypeAlias
 
 import msgspec
@@ -139,10 +140,48 @@ def encode(value: Any) -> bytes:
     Strings with lone surrogates come out as escapes. Raises TypeError or ValueError for what is
     not JSON.
     """
+    return b"".join(encode_parts(value))
+
+
+def encode_parts(value: Any) -> list[bytes]:
+    """As `encode`, in parts: what is long of native messages is handed on as it is, not copied."""
+    large: list[list[bytes]] = []
+
+    def open_model(model: Any) -> dict[str, Any]:
+        members = _open_model(model)
+        for name, member in members.items():
+            if isinstance(member, _Natives):
+                large.append(member.raws)
+                members[name] = _MARKED
+        return members
+
     try:
-        return msgspec.json.encode(value, enc_hook=_open_model)
+        around = msgspec.json.encode(value, enc_hook=open_model).split(_MARK)
     except UnicodeEncodeError:
-        return "".join(_spell(value)).encode()
+        return ["".join(_spell(value)).encode()]
+    if len(around) != len(large) + 1:
+        raise ValueError("a value holds the mark that stands for natives")
+    parts = [around[0]]
+    for raws, rest in zip(large, around[1:]):
+        parts += _joined(raws)
+        parts.append(rest)
+    return parts
+
+
+def _joined(raws: Sequence[bytes]) -> list[bytes]:
+    """The texts with commas between them, in parts; only the small ones are copied."""
+    parts: list[bytes] = []
+    small: list[bytes] = []
+    for raw in raws:
+        if len(raw) < _LARGE:
+            small.append(raw)
+            continue
+        parts += (b",".join([*small, b""]), raw, b",")
+        small = []
+    parts.append(b",".join(small))
+    if not small:
+        del parts[-2:]
+    return parts
 
 
 def _open_model(value: Any) -> dict[str, Any]:
@@ -155,12 +194,25 @@ def _open_model(value: Any) -> dict[str, Any]:
     }
 
 
+class _Natives(msgspec.Struct, frozen=True):
+    """Many bytes of native values that stand in one list."""
+
+    raws: list[bytes]
+
+
+_LARGE = 64 * 1024
+_MARK = token_hex(16).encode()
+_MARKED = msgspec.Raw(b"[%b]" % _MARK)
+
+
 def _splice(member: Any) -> Any:
     """Bytes in a model are JSON text of native values."""
     match member:
         case bytes():
             return msgspec.Raw(member)
         case list() if member and isinstance(member[0], bytes):
+            if sum(map(len, member)) > _LARGE:
+                return _Natives(member)
             return msgspec.Raw(b"[%b]" % b",".join(member))
         case _:
             return member
@@ -173,6 +225,8 @@ def _spell(value: Any) -> list[str]:
             return [json.dumps(value)]
         case msgspec.Raw():
             return [bytes(value).decode()]
+        case _Natives(raws=raws):
+            return ["[", b",".join(raws).decode(), "]"]
         case dict():
             parts = [[json.dumps(str(k)), ":", *_spell(v), ","] for k, v in value.items()]
             return ["{", *[text for part in parts for text in part][:-1], "}"]

@@ -37,9 +37,9 @@ class Oversized(msgspec.Struct, frozen=True):
     tail: bytes
 
 
-def frame(body: bytes) -> bytes:
-    """The body as it goes on the wire."""
-    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+def frame(*parts: bytes) -> tuple[bytes, ...]:
+    """The body in these parts as it goes on the wire: its header before them."""
+    return b"Content-Length: %d\r\n\r\n" % sum(map(len, parts)), *parts
 
 
 def read_frame(stream: BinaryIO, limit: Callable[[], int]) -> Frame | Oversized | None:

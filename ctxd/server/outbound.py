@@ -11,7 +11,7 @@ import itertools
 from typing import Any, Protocol
 
 from ctxd.model.errors import Timeout
-from ctxd.server.codec import Id, Response, encode
+from ctxd.server.codec import Id, Response, encode, encode_parts
 from ctxd.server.framing import frame
 
 
@@ -23,7 +23,7 @@ class Outlet(Protocol):
         """True while the host does not read what it is sent."""
         ...
 
-    def send(self, data: bytes) -> None:
+    def send(self, *parts: bytes) -> None:
         """Queue bytes, at once and in order."""
         ...
 
@@ -60,7 +60,7 @@ class Outbound:
 
     def send(self, message: dict[str, Any]) -> None:
         """Send a message. Raises TypeError or ValueError, and sends nothing, when it is not JSON."""
-        self._outlet.send(frame(encode({"jsonrpc": "2.0", **message})))
+        self._outlet.send(*frame(*encode_parts({"jsonrpc": "2.0", **message})))
 
     def answer(self, identity: Id | None, result: Any) -> None:
         self.send({"id": identity, "result": result})
@@ -79,15 +79,15 @@ class Outbound:
                 self._reports[token] = body
             case "end":
                 self._reports.pop(token, None)
-                self._outlet.send(frame(body))
+                self._outlet.send(*frame(body))
             case _:
-                self._outlet.send(frame(body))
+                self._outlet.send(*frame(body))
 
     def resume(self) -> None:
         """The host reads again: send the reports that were held back."""
         reports, self._reports = self._reports, {}
         for body in reports.values():
-            self._outlet.send(frame(body))
+            self._outlet.send(*frame(body))
 
     async def request(self, method: str, params: Any, *, within: float) -> Any:
         """Ask the host; its plain result.

@@ -17,7 +17,7 @@ from ctxd.server.framing import Frame, FramingError, Oversized, read_frame
 _INBOX_BYTES = 8 * 1024 * 1024
 _HIGH_WATER = 16 * 1024 * 1024
 _LOW_WATER = 1024 * 1024
-_BATCH = 1024 * 1024
+_BATCH = 64 * 1024
 
 
 def claim() -> tuple[int, int]:
@@ -121,13 +121,13 @@ class Writer:
         """True from 16 MiB of unwritten bytes on, until less than 1 MiB is left."""
         return self._congested
 
-    def send(self, data: bytes) -> None:
-        """Queue bytes. Never blocks."""
+    def send(self, *parts: bytes) -> None:
+        """Queue bytes, one part after the other. Never blocks."""
         with self._change:
             if self._dead:
                 return
-            self._queue.append(data)
-            self._queued += len(data)
+            self._queue.extend(parts)
+            self._queued += sum(map(len, parts))
             if self._queued > _HIGH_WATER:
                 self._congested = True
             self._change.notify_all()

@@ -33,7 +33,7 @@ class CacheFacts(msgspec.Struct, frozen=True):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """A request ready to send."""
+    """A request ready to send. `messages` is the JSON of its messages, neighbours may be joined by commas."""
 
     request_id: str
     revision: int
@@ -106,7 +106,7 @@ async def _answer(session: Session, asked: Asked, shrunk: Shrunk) -> Request:
         request_id=request_id,
         revision=state.revision,
         generation=state.generation,
-        messages=[item.raw for item in shown],
+        messages=session.rendering.texts(shown),
         fingerprint=sealed,
         before=asked.wanted.projection,
         projection=projection,

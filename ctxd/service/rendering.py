@@ -25,6 +25,9 @@ from ctxd.dialects.translate import carry
 from ctxd.model.blocks import Role
 from ctxd.model.messages import Native
 
+BLOCK_BYTES = 64 * 1024
+"""Closed messages are joined in blocks of at least this size."""
+
 _SURROGATE = re.compile(rb"\\u[dD][89abAB]")
 _LONE = re.compile("[\ud800-\udfff]")
 
@@ -60,6 +63,8 @@ class Rendering:
 
     def __init__(self) -> None:
         self._closed: list[Shown] = []
+        self._blocks: list[bytes] = []
+        self._blocked = 0
         self._entries = 0
         self._generation = -1
 
@@ -81,13 +86,30 @@ class Rendering:
             for entry, native in zip(entries, natives, strict=True)
         ]
         told += [("", native) for native in pending]
+        roles: dict[str, Role] = {}
         if state.is_mixed:
             told, _ = carry_into(target, told, first)
-        tail, sides, edits = self._mend(target, told)
+        else:
+            roles = {entry.facts.id: entry.facts.role for entry in entries}
+        tail, sides, edits = self._mend(target, told, roles)
         request = [*self._closed, *tail]
         if not pending:
             self._close(entries, state.dialect, first, tail, sides)
         return request, edits
+
+    def texts(self, shown: Sequence[Shown]) -> list[bytes]:
+        """The JSON of a request just rendered. Closed messages come many in one, joined by commas.
+
+        So an answer with the whole view copies what is new of it.
+        """
+        size = 0
+        for place in range(self._blocked, len(self._closed)):
+            size += len(self._closed[place].raw)
+            if size >= BLOCK_BYTES:
+                block = self._closed[self._blocked : place + 1]
+                self._blocks.append(b",".join([item.raw for item in block]))
+                self._blocked, size = place + 1, 0
+        return [*self._blocks, *[item.raw for item in shown[self._blocked :]]]
 
     def _close(
         self, entries: Sequence[Entry], name: str, first: str, tail: Sequence[Shown], sides: Sequence[Side]
@@ -116,9 +138,15 @@ class Rendering:
             self._generation = state.generation
             self._entries = 0
             self._closed = []
+            self._blocks, self._blocked = [], 0
 
-    def _mend(self, dialect: Dialect, told: Sequence[Told]) -> tuple[list[Shown], list[Side], list[Edit]]:
-        """Mend what follows the closed part; the messages, whose they are, the edits."""
+    def _mend(
+        self, dialect: Dialect, told: Sequence[Told], roles: Mapping[str, Role]
+    ) -> tuple[list[Shown], list[Side], list[Edit]]:
+        """Mend what follows the closed part; the messages, whose they are, the edits.
+
+        `roles` by message id are those that need not be read again.
+        """
         values: list[Mapping[str, Any]] = [native.value for _, native in told]
         known = {id(native.value): (message_id, native.raw) for message_id, native in told}
         closed = 1 if self._closed else 0
@@ -130,7 +158,8 @@ class Rendering:
         for value in mended[closed:]:
             message_id, raw = known.get(id(value), ("", b""))
             shown.append(Shown(message_id, raw or encode(value)))
-            sides.append(Side(dialect.view(value).role, message_id or firsts.get(id(_first_part(value)), "")))
+            begins = message_id or firsts.get(id(_first_part(value)), "")
+            sides.append(Side(roles.get(message_id) or dialect.view(value).role, begins))
         return shown, sides, edits
 
 

@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxd.model.errors import InvalidParams
-from ctxd.server.codec import Broken, Inbound, Notification, Request, Response, decode, encode, reject
+from ctxd.server.codec import (
+    Broken,
+    Inbound,
+    Notification,
+    Request,
+    Response,
+    decode,
+    encode,
+    encode_parts,
+    reject,
+)
 from ctxd.server.framing import Oversized
 from ctxd.server.wire.lifecycle import BUILTINS, SetTraceParams
 from ctxd.server.wire.sessions import SessionAppendResult, Window
@@ -219,3 +229,21 @@ def test_the_slow_spelling_says_the_same_as_the_fast_one() -> None:
     value = {"a": [1, 2.5, None, True, "é", msgspec.Raw(b"{}")], "b": {}, "c": Window(value=3, source="host")}
     slow = json.loads(encode({**value, "s": "\udead"}))
     assert slow == {**json.loads(encode(value)), "s": "\udead"}
+
+
+def test_large_natives_are_handed_on_in_parts_of_their_own() -> None:
+    sizes = [20_000, 20_000, 70_000, 10, 70_000, 70_000]
+    natives = [b'{"n":%d,"text":"%b"}' % (size, b"x" * size) for size in sizes]
+    result = EchoResult(text="\u00e9", messages=natives)
+    plain = {"text": "\u00e9", "messages": [json.loads(native) for native in natives]}
+    parts = encode_parts({"before": 1, "result": result, "after": result})
+    assert [part for part in parts if len(part) > 65_536] == [n for n in natives if len(n) > 65_536] * 2
+    assert json.loads(b"".join(parts)) == {"before": 1, "result": plain, "after": plain}
+    assert json.loads(encode({"result": result, "s": "\udead"}))["result"] == plain
+
+
+@given(st.lists(st.sampled_from([1, 100, 70_000]), min_size=1, max_size=8))
+def test_natives_of_any_sizes_are_joined_as_a_list(sizes: list[int]) -> None:
+    natives = [b'"%b"' % (b"x" * size) for size in [70_000, *sizes]]
+    expected = b'{"text":"","messages":[%b]}' % b",".join(natives)
+    assert encode(EchoResult(text="", messages=natives)) == expected

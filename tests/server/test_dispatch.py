@@ -29,8 +29,8 @@ class Line:
         self.congested = False
         self._news = asyncio.Event()
 
-    def send(self, data: bytes) -> None:
-        self.messages.append(json.loads(data.partition(b"\r\n\r\n")[2]))
+    def send(self, *parts: bytes) -> None:
+        self.messages.append(json.loads(b"".join(parts).partition(b"\r\n\r\n")[2]))
         self._news.set()
 
     async def wait_for(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxd.server.framing import Frame, FramingError, Oversized, frame, read_frame, sniff_id
+from ctxd.server.framing import Frame, FramingError, Oversized, read_frame, sniff_id
 from tests.support.behaviour import behaviour
+from tests.support.peer import frame
 
 LIMIT = 1000
 

@@ -9,8 +9,9 @@ import threading
 
 import pytest
 
-from ctxd.server.framing import Frame, FramingError, Oversized, frame
+from ctxd.server.framing import Frame, FramingError, Oversized
 from ctxd.server.stdio import Reader, Writer
+from tests.support.peer import frame
 
 DEADLINE = 20.0
 MIB = 1024 * 1024
