@@ -39,6 +39,18 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "D2.seed": Behaviour("A line of another session does not verify.", "reliability.md D2"),
     "D2.bit-flip": Behaviour("A flipped bit anywhere in a line is noticed.", "reliability.md D2"),
     "D2.limit": Behaviour("A line above 16 MiB is refused with its size.", "reliability.md D2"),
+    "snapshots.exact": Behaviour("Files come back from a snapshot byte for byte.", "issue 4, build"),
+    "snapshots.apart": Behaviour(
+        "A snapshot touches nothing of the workspace and runs nothing it configures.", "issue 4, build"
+    ),
+    "snapshots.refused": Behaviour(
+        "Files are restored all or not at all, and never through a link.", "issue 4, build"
+    ),
+    "rewind.files": Behaviour("A rewind brings the files back to what they were.", "issue 4, build"),
+    "rewind.files-refused": Behaviour(
+        "A rewind that would lose more than the session's own edits is refused and changes nothing.",
+        "issue 4, build",
+    ),
     "bookmark.sooner": Behaviour(
         "A session closed in order opens without its log being scanned again.", "issue 2, shows 4"
     ),

@@ -35,6 +35,7 @@ from ctxd.model.events import (
     Rewound,
     SessionCreated,
     SessionUpdated,
+    SnapshotTaken,
     StageFailed,
     TokensCounted,
     Unpinned,
@@ -187,10 +188,10 @@ class SessionState(Transcript):
                 self.contract = event
             case Rewound():
                 epochs.rewind(self, event)
-            case ForkSealed():
-                self.sealed = True
-            case StageFailed():
-                pass
+            case SnapshotTaken():
+                self.keep_snapshot(event)
+            case ForkSealed() | StageFailed():
+                self.sealed = self.sealed or isinstance(event, ForkSealed)
             case _:
                 assert_never(event)
         if event.__struct_config__.tag not in BOOKKEEPING:

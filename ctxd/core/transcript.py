@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from threading import Lock
 
+from ctxd.model.events import SnapshotTaken
 from ctxd.model.messages import CallFacts, MessageFacts
 
 
@@ -16,6 +17,10 @@ class Transcript:
 
     def __init__(self) -> None:
         self.transcript: list[MessageFacts] = []
+        self.snapshots: dict[str, str] = {}
+        """Message id to the snapshot of the workspace's files that was taken with it."""
+        self.files_at = ("", "")
+        """The newest snapshot, or the one that was restored since: (message id it stands behind, tree)."""
         self._lock = Lock()
         self._positions: dict[str, int] = {}
         self._calls: dict[str, list[tuple[str, CallFacts]]] = {}
@@ -52,6 +57,12 @@ class Transcript:
         """Digest of a result's stored form to the newest (message id, call id) that has it."""
         self._read_on()
         return self._digests
+
+    def keep_snapshot(self, event: SnapshotTaken) -> None:
+        """Take in a snapshot of the workspace's files."""
+        self.files_at = (event.message_id, event.tree)
+        if not event.restored:
+            self.snapshots[event.message_id] = event.tree
 
     def find(self, message_id: str) -> MessageFacts | None:
         """Facts of a message."""

@@ -264,6 +264,17 @@ class Rewound(Event, frozen=True, tag="rewound", gc=False):
     to: str
 
 
+class SnapshotTaken(Event, frozen=True, tag="snapshotTaken", gc=False):
+    """The workspace's files are kept as they were before (of the user) or after (of the assistant) a message.
+
+    `restored`: they were brought to this `tree` after that message; it is no place to go back to.
+    """
+
+    message_id: str
+    tree: str
+    restored: bool = False
+
+
 class ForkSealed(Event, frozen=True, tag="forkSealed", gc=False):
     """Last event of what a fork copied; a log with a parent and without it was never finished."""
 
@@ -294,6 +305,7 @@ AnyEvent: TypeAlias = (
     | ContractDeclared
     | Rewound
     | ForkSealed
+    | SnapshotTaken
 )
 
 TYPES: dict[str, type[AnyEvent]] = {
@@ -312,6 +324,7 @@ TYPES: dict[str, type[AnyEvent]] = {
     "contractDeclared": ContractDeclared,
     "rewound": Rewound,
     "forkSealed": ForkSealed,
+    "snapshotTaken": SnapshotTaken,
 }
 """Tag to type. A record type that is not here is kept in the log and skipped by the fold."""
 

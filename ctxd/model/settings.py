@@ -143,12 +143,14 @@ class CacheOptions(_Group, frozen=True):
 class WorkspaceOptions(_Group, frozen=True):
     """Files shown again after a compaction: the `restore_files` the session touched last, 0 for none.
 
-    Of each at most its first `restore_lines` lines and `restore_bytes` bytes.
+    Of each at most its first `restore_lines` lines and `restore_bytes` bytes. `snapshots`: keep the files as
+    they are, by git in the state folder, when the user speaks and when a turn ends, for `session/rewind`.
     """
 
     restore_files: Count = 5
     restore_lines: Positive = 200
     restore_bytes: Positive = 16_384
+    snapshots: bool = False
 
 
 class Wire(_Group, frozen=True):

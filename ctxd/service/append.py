@@ -16,6 +16,7 @@ from ctxd.service.admission import find_repeats, named_by, read_views, recollect
 from ctxd.service.bodies import BLOB_BYTES
 from ctxd.service.description import Described, Meta, describe_all
 from ctxd.service.session import Session, Written
+from ctxd.service.snapshots import snapshot
 
 IN_THREAD_BYTES = 64 * 1024
 """Appends larger than this are read, described and counted in a thread."""
@@ -46,6 +47,7 @@ class Admitted(msgspec.Struct, frozen=True):
     message_ids: tuple[str, ...]
     spilled: tuple[tuple[str, str, int], ...]
     warnings: tuple[str, ...]
+    facts: tuple[MessageFacts, ...]
     load: Load
     """What they weigh; its tokens are incomplete while counting is deferred."""
 
@@ -78,13 +80,14 @@ async def append(
                 actual=state.revision,
             )
         admitted = await admit(session, natives, metas, client_id=client_id)
+        taken, failed = await snapshot(session, admitted.facts)
         if admitted.written:
-            await session.commit(admitted.written)
+            await session.commit([*taken, *admitted.written])
         return Appended(
             revision=state.revision,
             message_ids=admitted.message_ids,
             spilled=admitted.spilled,
-            warnings=admitted.warnings,
+            warnings=(*admitted.warnings, *failed),
         )
 
 
@@ -141,6 +144,7 @@ def _admitted(
         warnings=tuple(
             f"messages.{index} repeats results that are already there; dropped" for index in repeats
         ),
+        facts=described.facts,
         load=Load(
             view=sum([max(0, f.tokens) for f in described.facts]) - sum(e.saved for e in described.elisions),
             media=sum([f.media_tokens for f in described.facts]),

@@ -279,7 +279,9 @@ class Registry:
         try:
             if codec is None or event is None:
                 raise _needs_dialect()
-            session = Session(log, ledger, self.environment, name, _index_path(layout, log, name))
+            session = Session(
+                log, ledger, self.environment, name, _index_path(layout, log, name), layout.snapshots
+            )
             await session.commit([Written(event)])
         except CtxdError:
             log.close()
@@ -304,7 +306,9 @@ class Registry:
         return open_log(layout, name, writer=self._writer, client=self.client, mode="read")
 
     def _resume(self, layout: Layout, log: SessionLog, ledger: Ledger, name: str) -> Session:
-        session = Session(log, ledger, self.environment, name, _index_path(layout, log, name))
+        session = Session(
+            log, ledger, self.environment, name, _index_path(layout, log, name), layout.snapshots
+        )
         if session.state.created is not None:
             dialects.get(session.state.created.dialect)
         return session

@@ -17,6 +17,7 @@ from ctxd.service.append import Admitted, admit
 from ctxd.service.description import Meta
 from ctxd.service.recovery import Recovery, judge, recover
 from ctxd.service.session import Prepared, Session, Written
+from ctxd.service.snapshots import snapshot
 
 _REQUEST_ID = re.compile(r"r(\d+)\.(\d+)\.([0-9a-f]{16})")
 
@@ -87,7 +88,8 @@ async def _take(
         message_ids=admitted.message_ids if admitted else (),
         recovers=recovers,
     )
-    await session.commit([*(admitted.written if admitted else ()), Written(event)])
+    taken, _ = await snapshot(session, admitted.facts if admitted else ())
+    await session.commit([*(admitted.written if admitted else ()), Written(event), *taken])
     if outcome == "ok":
         session.prepared = None
     session.environment.note("reports")

@@ -72,6 +72,7 @@ class Session:
         environment: Environment,
         session_id: str,
         index_path: Path | None,
+        snapshot_store: Path,
     ) -> None:
         self.log = log
         self.ledger = ledger
@@ -85,6 +86,7 @@ class Session:
         self.output_index = OutputIndex(index_path and index_path / "outputs.sqlite3")
         self.message_index = OutputIndex(index_path and index_path / "messages.sqlite3")
         self.files = Files()
+        self.snapshot_store = snapshot_store
         self.prepared: Prepared | None = None
         self.last_shown: list[Shown] | None = None
         self._flight: anyio.Event | None = None

@@ -47,6 +47,11 @@ class Layout(msgspec.Struct, frozen=True):
     def quarantine(self) -> Path:
         return self.folder / "quarantine"
 
+    @property
+    def snapshots(self) -> Path:
+        """Where snapshots of the workspace's files are; made when the first is taken."""
+        return self.folder / "snapshots"
+
     def session_folder(self, session_id: str) -> Path:
         """Where the session's files are. Raises InvalidParams for an id that cannot be one."""
         check_session_id(session_id)

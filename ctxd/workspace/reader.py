@@ -35,6 +35,9 @@ _NAMES = {
 }
 """Rule to name patterns, separated by blanks."""
 
+SENSITIVE_NAMES = tuple(name for patterns in _NAMES.values() for name in patterns.split())
+"""Patterns of the names of files that may hold secrets."""
+
 _PRIVATE_KEY = re.compile(rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")
 
 

@@ -452,6 +452,8 @@ export interface ErrorData {
   expected?: number;
   /** `revisionConflict`: the session's revision. */
   actual?: number;
+  /** `revisionConflict` of files: those the session did not edit, at most 50. */
+  paths?: string[];
   /** `cannotReach`, tokens. */
   floor?: number;
   /** `cannotReach`, tokens. */
@@ -516,6 +518,13 @@ export interface FileAudit {
   before: number;
   after: number;
   recoverable: number;
+}
+
+/** What a rewind does to one of the workspace's files. */
+export interface FileChange {
+  /** Relative to the workspace. */
+  path: string;
+  action: "add" | "change" | "remove";
 }
 
 /** The hidden message of the band between the thresholds. */
@@ -985,6 +994,8 @@ export interface RewindReport {
   tokensAfter: number;
   /** The beginning of the message gone back to. */
   preview: string;
+  /** Files brought back to what they were then. */
+  files: FileChange[];
   revision: number;
   generation: number;
 }
@@ -1207,6 +1218,7 @@ export interface SessionRewindParams {
   sessionId: string;
   /** A message of the user; it and what followed leave. */
   to: string;
+  /** `code` brings the files back; it needs the option `workspace.snapshots`. */
   mode: "conversation" | "code" | "both";
   /** Say what would happen, change nothing. */
   dryRun?: boolean;
@@ -1418,9 +1430,10 @@ export interface WireOptions {
   maxBytes?: number;
 }
 
-/** Files shown again after a compaction: the `restoreFiles` the session touched last, 0 for none. Of each at most its first `restoreLines` lines and `restoreBytes` bytes. */
+/** Files shown again after a compaction: the `restoreFiles` the session touched last, 0 for none. Of each at most its first `restoreLines` lines and `restoreBytes` bytes. `snapshots`: keep the files as they are, by git in the state folder, when the user speaks and when a turn ends, for `session/rewind`. */
 export interface WorkspaceOptions {
   restoreFiles?: number;
   restoreLines?: number;
   restoreBytes?: number;
+  snapshots?: boolean;
 }

@@ -148,6 +148,7 @@ async def rewind_session(
         tokens_before=done.tokens_before,
         tokens_after=done.tokens_after,
         preview=done.preview,
+        files=[wire.FileChange(path=change.path, action=change.action) for change in done.files],
         revision=session.state.revision,
         generation=session.state.generation,
     )

@@ -69,7 +69,7 @@ METHODS = (
         sessions.RewindReport,
         "Go on from before something the user said; what followed stays in the log.",
         handler=handled_by("sessions", "rewind_session"),
-        errors=(*WRITE, "notFound"),
+        errors=(*WRITE, "notFound", "revisionConflict", "timeout"),
     ),
     Method(
         "session/export",

@@ -63,6 +63,9 @@ class ErrorData(Wire):
     holder: Holder | None = Field(default=None, description="`sessionLocked`.")
     expected: Count | None = Field(default=None, description="`revisionConflict`: what the caller sent.")
     actual: Count | None = Field(default=None, description="`revisionConflict`: the session's revision.")
+    paths: list[str] | None = Field(
+        default=None, description="`revisionConflict` of files: those the session did not edit, at most 50."
+    )
     floor: Count | None = Field(default=None, description="`cannotReach`, tokens.")
     target: Count | None = Field(default=None, description="`cannotReach`, tokens.")
     candidates: list[RecallCandidate] | None = Field(default=None, description="`ambiguous`.")

@@ -288,8 +288,17 @@ class SessionRewindParams(SessionParams):
     """Parameters of `session/rewind`."""
 
     to: str = Field(min_length=1, description="A message of the user; it and what followed leave.")
-    mode: Literal["conversation", "code", "both"]
+    mode: Literal["conversation", "code", "both"] = Field(
+        description="`code` brings the files back; it needs the option `workspace.snapshots`."
+    )
     dry_run: bool = Field(default=False, description="Say what would happen, change nothing.")
+
+
+class FileChange(Wire):
+    """What a rewind does to one of the workspace's files."""
+
+    path: str = Field(description="Relative to the workspace.")
+    action: Literal["add", "change", "remove"]
 
 
 class RewindReport(Wire):
@@ -302,6 +311,7 @@ class RewindReport(Wire):
     tokens_before: Count
     tokens_after: Count
     preview: str = Field(description="The beginning of the message gone back to.")
+    files: list[FileChange] = Field(description="Files brought back to what they were then.")
     revision: Count
     generation: Count
 
