@@ -98,7 +98,8 @@ class SummarizerOptions(_Group, frozen=True):
     `use`: `auto` asks the host where it can, else a configured provider, else none. `window`: the
     summariser's context window in tokens, 0 for the session's. `provider` and `model` name a model for
     `ctxd[llm]` (`anthropic`, `google`, `openai`, or `openai` with a `base_url`); its key comes from the
-    environment variable `api_key_env` (empty for the provider's usual one) and is never stored.
+    environment variable `api_key_env` (empty for the provider's usual one), or is the host's own to give as
+    `api_key`; it is never stored.
     `cooldown_ms`: how long three failures in a row keep a session from asking.
     """
 
@@ -112,6 +113,10 @@ class SummarizerOptions(_Group, frozen=True):
     model: str = ""
     base_url: str = ""
     api_key_env: str = ""
+    api_key: str = ""
+
+    def __repr__(self) -> str:
+        return f"SummarizerOptions(use={self.use!r}, provider={self.provider!r}, model={self.model!r})"
 
 
 class HandoffOptions(_Group, frozen=True):

@@ -18,6 +18,7 @@ class ProviderSummarizer:
             model=options.model,
             base_url=options.base_url,
             key_variable=options.api_key_env,
+            key=options.api_key,
         )
 
     async def sample(self, request: SampleRequest, within: float) -> SampleReply:

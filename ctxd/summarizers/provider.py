@@ -1,6 +1,6 @@
 """Summaries from a provider of the daemon's own (`ctxd[llm]`), through pydantic-ai-slim.
 
-The key comes from the environment, is read when it is needed and is never stored. One request is
+The key comes from the host or the environment, is read when it is needed and is never stored. One request is
 one request: retries of the library are off, and neither tools nor prompt caching are asked for.
 Importing the library takes seconds, so it happens in a thread, when a summary is first wanted.
 """
@@ -33,12 +33,19 @@ _TALKATIVE = ("anthropic", "google_genai", "httpcore", "httpcore2", "httpx", "ht
 
 
 class ProviderOptions(msgspec.Struct, frozen=True):
-    """Which model to ask. `key_variable` names the environment variable of the key, "" for the usual one."""
+    """Which model to ask. `key_variable` names the environment variable of the key, "" for the usual one.
+
+    A `key` that is given goes before it.
+    """
 
     provider: str
     model: str
     base_url: str = ""
     key_variable: str = ""
+    key: str = ""
+
+    def __repr__(self) -> str:
+        return f"ProviderOptions({self.provider!r}, {self.model!r})"
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -96,7 +103,7 @@ def _load(options: ProviderOptions) -> _Library:
     if options.provider not in _TYPES:
         raise Refused("unavailable", f"no such provider: {options.provider}")
     variable = options.key_variable or KEY_VARIABLES[options.provider]
-    key = os.environ.get(variable, "")
+    key = options.key or os.environ.get(variable, "")
     if not key and not options.base_url:
         raise Refused("unavailable", f"no key in the environment variable {variable}")
     try:

@@ -1333,7 +1333,7 @@ export interface StorageOptions {
   bookmarkBytes?: number;
 }
 
-/** Who writes summaries and how long they may take. `use`: `auto` asks the host where it can, else a configured provider, else none. `window`: the summariser's context window in tokens, 0 for the session's. `provider` and `model` name a model for `ctxd[llm]` (`anthropic`, `google`, `openai`, or `openai` with a `baseUrl`); its key comes from the environment variable `apiKeyEnv` (empty for the provider's usual one) and is never stored. `cooldownMs`: how long three failures in a row keep a session from asking. */
+/** Who writes summaries and how long they may take. `use`: `auto` asks the host where it can, else a configured provider, else none. `window`: the summariser's context window in tokens, 0 for the session's. `provider` and `model` name a model for `ctxd[llm]` (`anthropic`, `google`, `openai`, or `openai` with a `baseUrl`); its key comes from the environment variable `apiKeyEnv` (empty for the provider's usual one), or is the host's own to give as `apiKey`; it is never stored. `cooldownMs`: how long three failures in a row keep a session from asking. */
 export interface SummarizerOptions {
   use?: "auto" | "host" | "none" | "provider";
   timeoutMs?: number;
@@ -1345,6 +1345,7 @@ export interface SummarizerOptions {
   model?: string;
   baseUrl?: string;
   apiKeyEnv?: string;
+  apiKey?: string;
 }
 
 /** A text. */

@@ -224,6 +224,23 @@ def test_a_server_of_ones_own_needs_no_key_and_gets_none_of_another(
     assert not any("key=" in sent.path for sent in server.sent)
 
 
+@behaviour("provider.key")
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_key_of_the_hosts_own_goes_before_the_environments_and_is_never_shown(
+    provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = "sk-given-by-the-host-0123456789"
+    with serving(lambda sent: completion(provider, "x")) as server:
+        what = options(provider, server, api_key=given)
+        sample(what)
+        monkeypatch.delenv(KEY_VARIABLES[provider])
+        sample(what)
+    for sent in server.sent:
+        assert given in str(sent.headers)
+        assert KEY not in str(sent.headers)
+    assert given not in repr(what) + repr(ProviderOptions(provider, "m", key=given))
+
+
 def test_an_unknown_provider_is_nobody() -> None:
     assert trouble(SummarizerOptions(provider="acme", model="m")) == ("unavailable", 0)
 
