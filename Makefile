@@ -20,7 +20,7 @@ demo: $(READY) ## replay a real agent session through a real daemon and print th
 	@$(BIN)/ctxd replay
 
 test: check ## everything CI runs: the checks, then all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 check: $(READY) ## style, types and layers, without the tests
 	$(BIN)/ruff check .
