@@ -5,7 +5,10 @@ Imports nothing heavy, so that stdout can be claimed before anything else is loa
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
+import sys
 import threading
 import time
 from collections import deque
@@ -18,6 +21,8 @@ _INBOX_BYTES = 8 * 1024 * 1024
 _HIGH_WATER = 16 * 1024 * 1024
 _LOW_WATER = 1024 * 1024
 _BATCH = 64 * 1024
+_PIPE_BYTES = 1024 * 1024
+"""What Linux lets anybody have."""
 
 
 def claim() -> tuple[int, int]:
@@ -28,11 +33,20 @@ def claim() -> tuple[int, int]:
     """
     _ensure_stderr()
     source, sink = os.dup(0), os.dup(1)
+    _widen(source)
+    _widen(sink)
     os.dup2(2, 1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
     return source, sink
+
+
+def _widen(pipe: int) -> None:
+    """Let a pipe hold much at once, where it is one and can: a large frame takes a quarter of the time."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 def _ensure_stderr() -> None:
