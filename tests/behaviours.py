@@ -569,4 +569,43 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "decisions.stale": Behaviour(
         "A decision that no longer holds is marked stale, and stale ones are bounded.", "behaviour.md §5"
     ),
+    # Steering, contract, prompt layers, fidelity
+    "steering.order": Behaviour(
+        "What is said into a turn reaches the model once, in the order it was pushed.", "octos.md §28"
+    ),
+    "steering.no-turn": Behaviour("What is said into a turn begins no turn.", "octos.md §28"),
+    "steering.leftovers": Behaviour("What a turn left waiting is for the next turn.", "octos.md §28"),
+    "steering.stale-controls": Behaviour(
+        "A pause or a cancel of a turn that ended stops nothing.", "octos.md §28"
+    ),
+    "steering.next-request": Behaviour(
+        "What is said into a turn is a message of the next prepared request.", "protocol.md §7"
+    ),
+    "steering.reminders": Behaviour(
+        "A reminder goes marked, and is never taken for the user's words.", "protocol.md §7"
+    ),
+    "steering.controls": Behaviour(
+        "A pause or a cancel reaches the host as a note and never the model.", "protocol.md §7"
+    ),
+    "steering.one-more-round": Behaviour(
+        "After a final answer the report says that something waits.", "octos.md §28"
+    ),
+    "steering.nothing-waits": Behaviour(
+        "Without steering a request is byte for byte what it was.", "octos.md §28"
+    ),
+    "steering.dedup": Behaviour("The same under the same id is taken once, for ever.", "octos.md §28"),
+    "steering.bounded": Behaviour(
+        "A bounded number may wait, and a full queue stops no cancel.", "octos.md §28"
+    ),
+    "steering.fails-whole": Behaviour("A prepare that cannot be stored takes nothing in.", "behaviour.md §3"),
+    "steering.cancelled-prepare": Behaviour(
+        "A prepare cancelled at any moment loses nothing of what was said and repeats nothing.",
+        "behaviour.md §3",
+    ),
+    "steering.one-batch": Behaviour(
+        "What a request takes in is written in one batch with the rest of its plan.", "behaviour.md §3"
+    ),
+    "steering.killed": Behaviour(
+        "Killed at any moment, what was said into a turn is there once.", "octos.md §28"
+    ),
 }

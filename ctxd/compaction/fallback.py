@@ -366,7 +366,8 @@ def _newest_request(summary: SessionSummary) -> str:
 def _is_host(item: Item) -> bool:
     """True when the host speaks inside the conversation."""
     facts = item.entry.facts
-    return facts.role in ("system", "developer") and not facts.inserted and bool(item.view.text.strip())
+    speaks = facts.role in ("system", "developer") or facts.steered == "systemReminder"
+    return speaks and not facts.inserted and bool(item.view.text.strip())
 
 
 def _fate(unit: Unit, items: Sequence[Item], kept: bool, clipped: set[str]) -> UnitFate:

@@ -115,7 +115,9 @@ def rewind(state: SessionState, event: Rewound) -> None:
     record = state.handoff.record
     if record is not None and all(entry.facts.id != record.facts.id for entry in kept):
         state.handoff = Handoff()
-    state.turn = max(0, state.view[place].turn - 1)
+    entry = state.view[place]
+    state.turn = entry.turn if entry.facts.steered else max(0, entry.turn - 1)
+    state.steering.end_turn()
     state.generation += 1
     state.set_view(kept)
 

@@ -13,7 +13,7 @@ from typing import assert_never
 
 import msgspec
 
-from ctxd.core import epochs, reported
+from ctxd.core import epochs, fixed, reported, steering
 from ctxd.core.anchor import Anchor
 from ctxd.core.calibration import Calibration
 from ctxd.core.transcript import Transcript
@@ -37,8 +37,11 @@ from ctxd.model.events import (
     SessionUpdated,
     SnapshotTaken,
     StageFailed,
+    SteeringDrained,
+    SteerPushed,
     TokensCounted,
     Unpinned,
+    ValidatorRecorded,
     ViewElided,
     ViewUndone,
     is_plain,
@@ -130,6 +133,8 @@ class SessionState(Transcript):
         self.pins: dict[str, Pinned] = {}
         self.handoff = epochs.Handoff()
         self.contract: ContractDeclared | None = None
+        self.verdicts: dict[str, ValidatorRecorded] = {}
+        self.steering = steering.Steering()
         self.gone: set[str] = set()
         self.sealed = False
         self._chain = hashlib.sha256()
@@ -162,9 +167,9 @@ class SessionState(Transcript):
         """Take in one event that is durable. `at` is its time in milliseconds, as recorded."""
         match event:
             case SessionCreated():
-                self._create(event, at)
+                fixed.create(self, event, at)
             case SessionUpdated():
-                self._update(event)
+                fixed.update(self, event)
             case MessagesAppended():
                 self._append(event, at)
             case TokensCounted():
@@ -186,6 +191,12 @@ class SessionState(Transcript):
                 epochs.hand_off(self, event)
             case ContractDeclared():
                 self.contract = event
+            case ValidatorRecorded():
+                self.verdicts[event.validator_id] = event
+            case SteerPushed():
+                steering.push(self, event)
+            case SteeringDrained():
+                steering.drain(self, event)
             case Rewound():
                 epochs.rewind(self, event)
             case SnapshotTaken():
@@ -238,32 +249,6 @@ class SessionState(Transcript):
         position = self.positions.get(message_id)
         return self.turn if position is None else self.entries[position].turn
 
-    def _create(self, event: SessionCreated, at: int) -> None:
-        self.created = event
-        self.dialect = event.dialect
-        self.created_at = at
-        self.model = event.model
-        self.system, self.tools = event.system, event.tools
-        self.system_tokens, self.tools_tokens = event.system_tokens, event.tools_tokens
-        self.factor = event.factor
-
-    def _update(self, event: SessionUpdated) -> None:
-        if event.model is not None:
-            self.model_changed = self.model_changed or event.model != self.model
-            self.model = event.model
-        if event.factor is not None:
-            self.factor = event.factor
-        if event.system is not None:
-            self.system, self.system_tokens = event.system, event.system_tokens or 0
-        if event.tools is not None:
-            self.tools, self.tools_tokens = event.tools, event.tools_tokens or 0
-        if event.dialect is not None and event.dialect != self.dialect:
-            # Every message is said anew, by another count.
-            self.dialect = event.dialect
-            self.is_mixed = True
-            self.anchor = None
-            self.generation += 1
-
     def _append(self, event: MessagesAppended, at: int) -> None:
         before = self.load
         first = len(self.transcript)
@@ -288,16 +273,21 @@ class SessionState(Transcript):
         """As `_append` of plain ones in turn. They were `count`; `newest` is the latest of their times."""
         if not run:
             return
-        entries = self._extend([facts for event in run for facts in event.messages])
-        self._chain.update(_digests(entries))
-        if entries and self.anchor is not None and self.anchor.awaiting:
-            reported.take_answer(self, self.anchor, entries[0])
+        self.grow([facts for event in run for facts in event.messages])
         self.revision += count
         self.updated_at = max(self.updated_at, newest)
 
+    def grow(self, messages: Sequence[MessageFacts]) -> None:
+        """Take in messages as they are, behind everything else."""
+        entries = self._extend(messages)
+        self._chain.update(_digests(entries))
+        if entries and self.anchor is not None and self.anchor.awaiting:
+            reported.take_answer(self, self.anchor, entries[0])
+
     def _extend(self, messages: Sequence[MessageFacts]) -> list[Entry]:
         """Add messages to the transcript and to the end of the view."""
-        turns = list(accumulate([facts.user_turn for facts in messages], initial=self.turn))
+        begin = [facts.user_turn and not facts.steered for facts in messages]
+        turns = list(accumulate(begin, initial=self.turn))
         self.turn = turns[-1]
         entries = list(map(Entry, messages, turns[1:]))
         self.transcript.extend(messages)

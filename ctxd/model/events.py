@@ -22,6 +22,8 @@ Fidelity: TypeAlias = Literal["full", "truncate", "compact", "summary", "dropped
 Trigger: TypeAlias = Literal["manual", "auto"]
 CompactionReason: TypeAlias = Literal["threshold", "contextLimit", "turnLimit", "manual", "modelChange"]
 Strategy: TypeAlias = Literal["model", "deterministic", "elision"]
+SteerKind: TypeAlias = Literal["followUp", "systemReminder", "requestPause", "cancel"]
+Verdict: TypeAlias = Literal["pass", "fail", "timeout", "error"]
 
 
 class Model(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
@@ -255,6 +257,42 @@ class ContractDeclared(Event, frozen=True, tag="contractDeclared", gc=False):
     validators: tuple[Validator, ...] = ()
 
 
+class ValidatorRecorded(Event, frozen=True, tag="validatorRecorded", gc=False):
+    """The outcome of a validator's run, bound to the workspace as it was then.
+
+    `subject` is the digest of the files it speaks of (`sha256:<hex>`), "" where they could not be read.
+    `evidence_path` and `call_id` name where its evidence is; `reason` is the host's. Milliseconds.
+    """
+
+    validator_id: str
+    status: Verdict
+    subject: str
+    reason: str = ""
+    evidence_path: str = ""
+    call_id: str = ""
+    duration_ms: int | None = None
+
+
+class SteerPushed(Event, frozen=True, tag="steerPushed", gc=False):
+    """Something said into a turn that runs; it waits until a request takes it in."""
+
+    steer_id: str
+    kind: SteerKind
+    content: str = ""
+
+
+class SteeringDrained(Event, frozen=True, tag="steeringDrained", gc=False):
+    """A request takes in what waited: `steer_ids` wait no longer, `messages` are at the end of the view.
+
+    The record's `data` is `[raw, ...]` of the messages. Those of `dropped` reached nobody: the turn they
+    were about had ended.
+    """
+
+    steer_ids: tuple[str, ...]
+    messages: tuple[MessageFacts, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+
 class Rewound(Event, frozen=True, tag="rewound", gc=False):
     """The conversation goes on from before a user message; it and what followed are no part of it any more.
 
@@ -306,6 +344,9 @@ AnyEvent: TypeAlias = (
     | Rewound
     | ForkSealed
     | SnapshotTaken
+    | ValidatorRecorded
+    | SteerPushed
+    | SteeringDrained
 )
 
 TYPES: dict[str, type[AnyEvent]] = {
@@ -325,6 +366,9 @@ TYPES: dict[str, type[AnyEvent]] = {
     "rewound": Rewound,
     "forkSealed": ForkSealed,
     "snapshotTaken": SnapshotTaken,
+    "validatorRecorded": ValidatorRecorded,
+    "steerPushed": SteerPushed,
+    "steeringDrained": SteeringDrained,
 }
 """Tag to type. A record type that is not here is kept in the log and skipped by the fold."""
 

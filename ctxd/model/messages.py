@@ -17,6 +17,7 @@ Inserted: TypeAlias = Literal[
     "", "summary", "activeTask", "restoredFiles", "handoff", "pin", "truncated", "compact"
 ]
 
+Steered: TypeAlias = Literal["", "followUp", "systemReminder"]
 
 _replace = msgspec.structs.replace
 
@@ -74,6 +75,7 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     `user_turn` is true when a person speaks. `inserted` names what ctxd itself put there.
     `source` is the id of the message this one stands for (`truncated`, `compact`), else "".
     `blob` is the ledger digest of `raw` when it is too large for the log. `dialect` is as in `Native`.
+    `steered` says that it came in by steering, in the midst of a turn: it begins no turn of its own.
     """
 
     id: str
@@ -93,6 +95,7 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     source: str = ""
     blob: str = ""
     dialect: str = ""
+    steered: Steered = ""
 
     def counted(self, tokens: int, sizes: tuple[int, ...]) -> MessageFacts:
         """The same facts with a deferred count filled in; `sizes` are the results' tokens in order."""

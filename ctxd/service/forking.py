@@ -1,8 +1,9 @@
 """`session/fork`: a new session with the past of another, up to a message.
 
 Events are copied, not messages alone: the fork's views, counts and typed state are those the parent
-had. Handoffs are left out, they speak of the parent's epoch. The last copied event seals the fork;
-a log with a parent and without a seal was never finished and is not opened.
+had. Handoffs are left out, they speak of the parent's epoch, and so is what waits to steer its turn. The
+last copied event seals the fork; a log with a parent and without a seal was never finished and is not
+opened.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from ctxd.model.events import (
     Kept,
     MessagesAppended,
     SessionCreated,
+    SteeringDrained,
+    SteerPushed,
 )
 from ctxd.model.records import Draft, Record
 from ctxd.store.event_log import SessionLog
@@ -61,12 +64,14 @@ def copies(log: SessionLog, session_id: str, at: str | None, state: SessionState
             case HandoffRecorded(facts=facts):
                 dropped.add(facts.id)
                 continue
+            case SteerPushed():
+                continue
             case CheckpointCommitted():
                 kept = tuple(
                     r for r in event.replacement if not (isinstance(r, Kept) and r.message_id in dropped)
                 )
                 event = msgspec.structs.replace(event, covers=covered, replacement=kept)
-            case MessagesAppended(messages=messages) if at is not None:
+            case MessagesAppended(messages=messages) | SteeringDrained(messages=messages) if at is not None:
                 ids = [facts.id for facts in messages]
                 if at in ids:
                     event, data = _cut(event, data, ids.index(at) + 1)
@@ -121,11 +126,16 @@ def _covered(event: AnyEvent, state: SessionState, dropped: set[str]) -> int:
     return sum(1 for entry in state.view[: event.covers] if entry.facts.id not in dropped)
 
 
-def _cut(event: MessagesAppended, data: bytes, count: int) -> tuple[MessagesAppended, bytes]:
-    """The first `count` messages of an append."""
+def _cut(
+    event: MessagesAppended | SteeringDrained, data: bytes, count: int
+) -> tuple[MessagesAppended | SteeringDrained, bytes]:
+    """The first `count` messages of an append, or of what a request took in."""
     kept = event.messages[:count]
     ids = {facts.id for facts in kept}
     length = sum(1 if facts.blob else facts.bytes for facts in kept) + len(kept) - 1
+    data = b"[" + data[1 : 1 + length] + b"]"
+    if isinstance(event, SteeringDrained):
+        return msgspec.structs.replace(event, messages=kept), data
     shorter = msgspec.structs.replace(
         event,
         messages=kept,
@@ -134,4 +144,4 @@ def _cut(event: MessagesAppended, data: bytes, count: int) -> tuple[MessagesAppe
         elisions=tuple(e for e in event.elisions if e.message_id in ids),
         usage=event.usage if len(kept) == len(event.messages) else None,
     )
-    return shorter, b"[" + data[1 : 1 + length] + b"]"
+    return shorter, data

@@ -21,6 +21,7 @@ from ctxd.service.admission import read_views
 from ctxd.service.rendering import Shown
 from ctxd.service.session import Prepared, Session, Written
 from ctxd.service.shrinking import Cost, PreparePhase, Shrunk, Stage, Wanted, is_settled, shrink
+from ctxd.service.steering import Intake, Note, take_in
 
 
 class CacheFacts(msgspec.Struct, frozen=True):
@@ -48,10 +49,14 @@ class Request(msgspec.Struct, frozen=True):
     compacted: bool
     replaced: bool
     cache: CacheFacts
+    steering: tuple[Note, ...]
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """A call of `prepare` as the session stood when it came: `messages` in the view, its `generation`."""
+    """A call of `prepare` as the session stood when it came: `messages` in the view, its `generation`.
+
+    `wanted` is the request with `pending` alone, what steering adds is not in it.
+    """
 
     phase: PreparePhase
     pending: Sequence[Native]
@@ -66,24 +71,33 @@ async def prepare(session: Session, phase: PreparePhase, pending: Sequence[Nativ
         session.refresh()
         await session.settle()
         load, size = await weigh_pending(session, pending)
+        intake = await take_in(session, begins_turn=phase == "turnStart", retries=phase == "retry")
         state = session.state
         wanted = Wanted(session.project(load, size), state.revision, load, size)
         asked = Asked(phase, pending, wanted, len(state.view), state.generation)
-        if not session.writable or is_settled(session, phase, wanted.projection):
-            return await _answer(session, asked, Shrunk())
+        wanted = wanted.with_more(session, intake.load, intake.bytes)
+        settled = intake.cancels or is_settled(session, phase, wanted.projection)
+        if not session.writable or settled:
+            return await _answer(session, asked, Shrunk(), intake)
     try:
-        shrunk = await shrink(session, phase, wanted)
+        shrunk = await shrink(session, phase, wanted, intake)
     except CtxdError as error:
         shrunk = Shrunk((Stage("pipeline", f"failed:{error.kind}", 0, 0),))
         await _say_failure(session, error)
+        if not intake.committed:
+            intake = Intake()
     async with session.lane:
         await session.settle()
-        return await _answer(session, asked, shrunk)
+        return await _answer(session, asked, shrunk, intake)
 
 
-async def _answer(session: Session, asked: Asked, shrunk: Shrunk) -> Request:
-    """The request as the view stands now. The caller holds the lane."""
+async def _answer(session: Session, asked: Asked, shrunk: Shrunk, intake: Intake) -> Request:
+    """The request as the view stands now, what `intake` has not committed yet included.
+
+    The caller holds the lane.
+    """
     state = session.state
+    stages = [*await _steer(session, intake), *shrunk.stages]
     load = asked.wanted.pending
     projection = asked.wanted.at(session).projection
     shown = await render(session, asked.pending)
@@ -102,6 +116,7 @@ async def _answer(session: Session, asked: Asked, shrunk: Shrunk) -> Request:
         generation=state.generation,
     )
     session.environment.note("prepares")
+    told, session.untold = session.untold, []
     return Request(
         request_id=request_id,
         revision=state.revision,
@@ -112,11 +127,26 @@ async def _answer(session: Session, asked: Asked, shrunk: Shrunk) -> Request:
         projection=projection,
         messages_before=asked.messages,
         phase=asked.phase,
-        stages=shrunk.stages,
+        stages=tuple(stages),
         compacted=shrunk.compacted,
         replaced=replaced,
         cache=cache,
+        steering=tuple(told),
     )
+
+
+async def _steer(session: Session, intake: Intake) -> list[Stage]:
+    """Take in what the plan has not taken in with it; steps for the report."""
+    stages: list[Stage] = []
+    try:
+        await intake.commit(session)
+    except CtxdError as error:
+        stages.append(Stage("steering", f"failed:{error.kind}", 0, 0))
+    if intake.committed > intake.dropped:
+        stages.append(Stage("steering", "drained", intake.committed - intake.dropped, 0))
+    if intake.dropped:
+        stages.append(Stage("steering", "turnOver", intake.dropped, 0))
+    return stages
 
 
 async def weigh_pending(session: Session, pending: Sequence[Native]) -> tuple[Load, int]:

@@ -42,6 +42,7 @@ from ctxd.tokenizer.windows import price_of, window_of
 
 if TYPE_CHECKING:
     from ctxd.service.compactions import Planned, Waiting
+    from ctxd.service.steering import Note
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -88,6 +89,7 @@ class Session:
         self.files = Files()
         self.snapshot_store = snapshot_store
         self.prepared: Prepared | None = None
+        self.untold: list[Note] = []
         self.last_shown: list[Shown] | None = None
         self._flight: anyio.Event | None = None
         self.plans: dict[str, Planned] = {}

@@ -22,6 +22,7 @@ from ctxd.service import compactor
 from ctxd.service.compactions import Compaction, Job
 from ctxd.service.eliding import elide_all, is_cache_expired, plan_elisions
 from ctxd.service.session import Session, Written
+from ctxd.service.steering import Intake
 
 PreparePhase: TypeAlias = Literal["turnStart", "iteration", "retry"]
 
@@ -70,6 +71,14 @@ class Wanted(msgspec.Struct, frozen=True):
         now = session.project(self.pending, self.pending_bytes)
         return msgspec.structs.replace(self, projection=now, revision=session.state.revision)
 
+    def with_more(self, session: Session, load: Load, size: int) -> Wanted:
+        """The same request with messages beside the pending ones, `size` bytes of them."""
+        if not size:
+            return self
+        both = Load(view=self.pending.view + load.view, media=self.pending.media + load.media)
+        size += self.pending_bytes
+        return Wanted(session.project(both, size), session.state.revision, both, size)
+
 
 def is_settled(session: Session, phase: PreparePhase, before: Projection) -> bool:
     """Whether nothing needs to be done: no retry, and small enough for every stage. Constant time."""
@@ -84,8 +93,10 @@ def is_settled(session: Session, phase: PreparePhase, before: Projection) -> boo
     )
 
 
-async def shrink(session: Session, phase: PreparePhase, wanted: Wanted) -> Shrunk:
+async def shrink(session: Session, phase: PreparePhase, wanted: Wanted, intake: Intake) -> Shrunk:
     """Make the next request fit, as far as it can be. Must be called without the lane.
+
+    What steering adds is weighed in `wanted`, and committed with what is decided beside a compaction.
 
     Raises what committing and compacting raise; then the view is as it was.
     """
@@ -121,7 +132,7 @@ async def shrink(session: Session, phase: PreparePhase, wanted: Wanted) -> Shrun
             # Somebody else changed the session since; what was planned is not what is needed.
             before = wanted.at(session).projection
             batch = await plan_elisions(session, phase, before)
-        more, cost = await _commit_rest(session, before, batch)
+        more, cost = await _commit_rest(session, before, batch, intake)
     stages += more
     if phase == "retry" and session.must_shrink():
         forced, done = await _force(session)
@@ -149,9 +160,9 @@ async def _force(session: Session) -> tuple[list[Stage], Compaction | None]:
 
 
 async def _commit_rest(
-    session: Session, before: Projection, batch: elision.Batch | None
+    session: Session, before: Projection, batch: elision.Batch | None, intake: Intake
 ) -> tuple[list[Stage], Cost | None]:
-    """Commit elisions, a clip and the handoff together. The caller holds the lane."""
+    """Commit steering, elisions, a clip and the handoff together. The caller holds the lane."""
     written: list[Written] = []
     stages: list[Stage] = []
     cost: Cost | None = None
@@ -181,8 +192,7 @@ async def _commit_rest(
     if handed is not None:
         written.append(handed)
         stages.append(Stage("handoff", "band", 1, 0))
-    if written:
-        await session.commit(written)
+    await intake.commit(session, written)
     return stages, cost
 
 

@@ -58,6 +58,10 @@ import type {
   SessionUpdateParams,
   StatusParams,
   StatusResult,
+  SteerPendingParams,
+  SteerPendingResult,
+  SteerPushParams,
+  SteerPushResult,
   TokensCountParams,
   TokensCountResult,
 } from "./types.js";
@@ -118,6 +122,10 @@ export interface RequestsToDaemon {
   "recall/list": { params: RecallListParams; result: RecallListResult };
   /** Search all tool outputs ever stored, by words of what they printed and what they were about. */
   "recall/search": { params: RecallSearchParams; result: RecallSearchResult };
+  /** Say something into the turn that runs; the next prepared request takes it in. */
+  "steer/push": { params: SteerPushParams; result: SteerPushResult };
+  /** List what waits for the next prepared request. */
+  "steer/pending": { params: SteerPendingParams; result: SteerPendingResult };
   /** Say what must be preserved through every compaction, and what is to be delivered. */
   "contract/declare": { params: ContractDeclareParams; result: Empty };
   /** How the daemon is. */

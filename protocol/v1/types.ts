@@ -316,6 +316,8 @@ export interface ContextReportResult {
   projection: Projection;
   /** Present after an error. */
   recovery?: Recovery;
+  /** How many items of steering wait, absent for none: even after a final answer the turn has one more round, which takes them in. */
+  pendingSteering?: number;
 }
 
 /** Parameters of `context/undo`. */
@@ -1317,11 +1319,54 @@ export interface StatusResult {
   counters: Record<string, number>;
 }
 
-/** A steering message that this request carries. */
+/** One item that waits. */
+export interface SteerItem {
+  id: string;
+  kind: "followUp" | "systemReminder" | "requestPause" | "cancel";
+  content?: string;
+}
+
+/**
+ * What was said into the turn and is taken in with this request; controls first, then messages in order.
+ *
+ * After `cancel` the request is not to be sent; `requestPause` asks to wait before it is.
+ */
 export interface SteerNote {
   id: string;
   kind: "followUp" | "systemReminder" | "requestPause" | "cancel";
   content?: string;
+  /** The message of the view that says it. */
+  messageId?: string;
+}
+
+/** Parameters of `steer/pending`. */
+export interface SteerPendingParams {
+  /** Id of the session. */
+  sessionId: string;
+}
+
+/** What waits for the next `context/prepare`, oldest first. */
+export interface SteerPendingResult {
+  items: SteerItem[];
+}
+
+/** Parameters of `steer/push`. */
+export interface SteerPushParams {
+  /** Id of the session. */
+  sessionId: string;
+  /** `followUp` and `systemReminder` become messages of the next prepared request; `requestPause` and `cancel` reach the host as notes of it. */
+  kind: "followUp" | "systemReminder" | "requestPause" | "cancel";
+  /** The words; needed for a message, at most 64 KiB of UTF-8. */
+  content?: string;
+  /** The host's own id: the same item sent again under it is taken once. */
+  id?: string;
+}
+
+/** The item is on disk. */
+export interface SteerPushResult {
+  id: string;
+  /** How many items wait now, this one included. */
+  pending: number;
 }
 
 /** `root`: state folder, `cache`: cache folder; empty for the platform's own. `forceNetwork`: write on NFS and the like, where locks cannot be trusted. `bookmarkBytes`: a session closed after its log has grown by as much leaves a bookmark, with which it opens sooner. */

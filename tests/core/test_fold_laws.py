@@ -30,7 +30,7 @@ def histories(draw: st.DrawFn) -> Session:
         "elide",
         "update",
     ]
-    kinds += ["plan", "undo", "pin", "unpin", "handoff"]
+    kinds += ["plan", "undo", "pin", "unpin", "handoff", "steer", "drain"]
     for number, kind in enumerate(draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=14))):
         match kind:
             case "say":
@@ -63,6 +63,11 @@ def histories(draw: st.DrawFn) -> Session:
                 session.apply(Unpinned(pin_id=draw(st.sampled_from([*session.state.pins, "nobody"]))))
             case "handoff":
                 session.apply(handoff(session))
+            case "steer":
+                pushed = draw(st.sampled_from(("followUp", "systemReminder", "requestPause", "cancel")))
+                session.steer(f"w{number}", pushed, f"word{number}")
+            case "drain":
+                session.drain(begins_turn=draw(st.booleans()))
             case "elide":
                 whole = [
                     e for e in session.state.view if e.facts.results and e.facts.tokens >= 0 and not e.elided

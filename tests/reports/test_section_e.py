@@ -216,6 +216,46 @@ def test_e60_a_batch_with_side_effects_in_flight_is_not_torn_down(host: LocalHos
     assert "started too" in str(messages)
 
 
+def test_e59_what_is_said_into_a_turn_while_a_compaction_runs_is_neither_lost_nor_stuck(
+    tmp_path: Path,
+) -> None:
+    """The follow-up is durable at once, and in the first request behind the new boundary."""
+    held = Held(GOOD)
+    with replying(tmp_path, held) as host:
+        session = opened(host)
+
+        async def overlap() -> Answer:
+            task = asyncio.create_task(
+                host.ask("context/compact", {"sessionId": "s1", "strategy": "model", "targetTokens": 1_500})
+            )
+            await held.reached.wait()
+            said = {"sessionId": "s1", "kind": "followUp", "content": "Said meanwhile."}
+            pushed: Answer = await host.ask("steer/push", said)
+            assert pushed["pending"] == 1
+            held.go.set()
+            report: Answer = await task
+            return report
+
+        assert host.run(overlap)["outcome"] == "applied"
+        host.reopen()
+        session = host.open()
+        messages = sent(session, "iteration")
+        assert messages[-1] == user("Said meanwhile.")
+        assert session.call("steer/pending")["items"] == []
+
+
+def test_e60_a_pause_or_cancel_waits_for_the_side_effects_in_flight(host: LocalHost) -> None:
+    """It comes with the next request; the open batch stands, and its results are taken as they come."""
+    session = opened(host)
+    session.append(user("Deploy."), bash("d1"), results(("d1", "ok")), calls("d2", "d3"))
+    session.call("steer/push", kind="cancel")
+    session.append(results(("d2", "started"), ("d3", "started too")))
+    made = session.prepare("iteration")
+    assert [note["kind"] for note in made["steering"]] == ["cancel"]
+    assert "started too" in str(made["messages"])
+    sent(session, "iteration")
+
+
 def test_e62_results_are_cleared_by_pressure_and_not_by_count(host: LocalHost) -> None:
     session = host.open(model=MODEL)
     for number in range(60):

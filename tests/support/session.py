@@ -13,7 +13,7 @@ import msgspec
 
 from ctxd.compaction import fallback
 from ctxd.compaction.extract import Item
-from ctxd.core import epochs
+from ctxd.core import epochs, steering
 from ctxd.core.anchor import Anchor
 from ctxd.core.budget import Limits, Window, limit
 from ctxd.core.facts import Weigher, describe
@@ -34,6 +34,9 @@ from ctxd.model.events import (
     RequestReported,
     SessionCreated,
     SessionUpdated,
+    SteeringDrained,
+    SteerKind,
+    SteerPushed,
     TokensCounted,
     ViewElided,
     decode,
@@ -164,6 +167,25 @@ class Session:
             )
         )
         return ids
+
+    def steer(self, steer_id: str, kind: SteerKind = "followUp", content: str = "more") -> None:
+        """Something is said into the turn."""
+        self.apply(SteerPushed(steer_id=steer_id, kind=kind, content=content))
+
+    def drain(self, *, begins_turn: bool = False, retries: bool = False) -> steering.Due:
+        """What waits is taken in as a request would; what that was."""
+        due = steering.due(self.state.steering, self.state.turn, begins_turn=begins_turn, retries=retries)
+        facts = []
+        for steer in due.messages:
+            made = self.own(steer.content, "")
+            marked = msgspec.structs.replace(made, steered=steer.kind, user_turn=steer.kind == "followUp")
+            facts.append(marked)
+        taken = (*due.controls, *due.messages, *due.stale)
+        if taken:
+            dropped = tuple(steer.id for steer in due.stale)
+            ids = tuple(steer.id for steer in taken)
+            self.apply(SteeringDrained(steer_ids=ids, messages=tuple(facts), dropped=dropped))
+        return due
 
     def update(
         self, *, model: str | None = None, system: str | None = None, tools: str | None = None

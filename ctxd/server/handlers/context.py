@@ -57,7 +57,15 @@ async def prepare(
         ),
         context_management=clearing_payload(session.dialect.name, session.environment.settings.clearing),
         cache=shapes.cache(session, made.cache),
-        steering=[],
+        steering=[
+            wire.SteerNote(
+                id=note.steer.id,
+                kind=note.steer.kind,
+                content=note.steer.content or None,
+                message_id=note.message_id or None,
+            )
+            for note in made.steering
+        ],
     )
 
 
@@ -83,6 +91,7 @@ async def report(
         message_ids=list(done.message_ids),
         projection=shapes.projection(session, session.project()),
         recovery=_recovery(session, done.recovery) if done.recovery else None,
+        pending_steering=len(session.state.steering.waiting) or None,
     )
 
 

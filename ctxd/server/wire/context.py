@@ -23,6 +23,7 @@ from ctxd.server.wire.projections import Projection
 from ctxd.server.wire.sessions import MessageMeta
 
 PreparePhase = Literal["turnStart", "iteration", "retry"]
+SteerKind = Literal["followUp", "systemReminder", "requestPause", "cancel"]
 
 
 class Stage(Wire):
@@ -50,11 +51,15 @@ class PromptReport(Wire):
 
 
 class SteerNote(Wire):
-    """A steering message that this request carries."""
+    """What was said into the turn and is taken in with this request; controls first, then messages in order.
+
+    After `cancel` the request is not to be sent; `requestPause` asks to wait before it is.
+    """
 
     id: str
-    kind: Literal["followUp", "systemReminder", "requestPause", "cancel"]
+    kind: SteerKind
     content: str | None = None
+    message_id: str | None = Field(default=None, description="The message of the view that says it.")
 
 
 class ContextPrepareParams(SessionParams):
@@ -125,6 +130,11 @@ class ContextReportResult(Wire):
     message_ids: list[str] = Field(description="Ids of the appended messages.")
     projection: Projection
     recovery: Recovery | None = Field(default=None, description="Present after an error.")
+    pending_steering: Count | None = Field(
+        default=None,
+        description="How many items of steering wait, absent for none: even after a final answer the turn "
+        "has one more round, which takes them in.",
+    )
 
 
 class ContextDidChangeParams(Wire):
