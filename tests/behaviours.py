@@ -608,4 +608,19 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "steering.killed": Behaviour(
         "Killed at any moment, what was said into a turn is there once.", "octos.md §28"
     ),
+    "contract.ready": Behaviour(
+        "Ready is a pass of every required validator, newest outcome, and a file of every artifact.",
+        "octos.md §30",
+    ),
+    "contract.optional": Behaviour("What is optional only warns.", "octos.md §30"),
+    "contract.bound": Behaviour(
+        "A pass does not outlive a change of the files it was about.", "octos.md §30"
+    ),
+    "contract.inside": Behaviour(
+        "An artifact is a regular file inside the workspace, reached through no link.", "octos.md §30"
+    ),
+    "contract.torn": Behaviour(
+        "A torn record loses no outcome that was acknowledged before it.", "octos.md §30"
+    ),
+    "contract.evidence": Behaviour("Elision leaves whole what is evidence of a contract.", "behaviour.md §4"),
 }

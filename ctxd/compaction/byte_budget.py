@@ -6,7 +6,7 @@ section 2; reports D.51).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from ctxd.compaction.elision import elide
 from ctxd.compaction.placeholder import size_of
@@ -22,16 +22,25 @@ WHOLE = ""
 """Call id of an elision that stands for a message's own media."""
 
 
-def plan(state: SessionState, size: int, limit: int, *, count: Callable[[str], int]) -> tuple[Elision, ...]:
+def plan(
+    state: SessionState,
+    size: int,
+    limit: int,
+    *,
+    count: Callable[[str], int],
+    protected: Collection[str] = (),
+) -> tuple[Elision, ...]:
     """Elisions that bring a request of `size` bytes below nine tenths of `limit`; () while it is below it.
 
-    The newest message unit is left alone. May fall short where that unit alone is too large.
+    The newest message unit is left alone. May fall short where that unit alone is too large. Outputs of
+    `protected` calls go last: a request above the limit cannot be sent at all.
     """
     if size <= limit:
         return ()
     over = size - limit * FILL // 10
     chosen: list[Elision] = []
-    for elision in (*_media(state, count), *_outputs(state, count)):
+    possible = sorted((*_media(state, count), *_outputs(state, count)), key=lambda e: e.call_id in protected)
+    for elision in possible:
         if over <= 0:
             break
         if any(e.message_id == elision.message_id and e.call_id == elision.call_id for e in chosen):

@@ -64,10 +64,11 @@ def count(before: References, lost: References) -> Preserved:
     return Preserved(len(before.artifacts), len(lost.artifacts), len(before.invariants), len(lost.invariants))
 
 
-def translate(pattern: str) -> re.Pattern[str]:
+def translate(pattern: str, *, anywhere: bool = True) -> re.Pattern[str]:
     """A path pattern as a regular expression: `*` and `?` within a segment, `**` across segments.
 
-    A relative pattern also matches below any folder, since tools name files by absolute paths.
+    A relative pattern also matches below any folder, since tools name files by absolute paths; not so
+    without `anywhere`.
     """
     parts: list[str] = []
     index = 0
@@ -84,7 +85,7 @@ def translate(pattern: str) -> re.Pattern[str]:
         else:
             parts.append(re.escape(pattern[index]))
             index += 1
-    above = "" if pattern.startswith("/") else "(?:.*/)?"
+    above = "" if pattern.startswith("/") or not anywhere else "(?:.*/)?"
     return re.compile(above + "".join(parts))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Literal
 
 import msgspec
 
 from ctxd.compaction import elision
+from ctxd.compaction.evidence import evidence
 from ctxd.core.projection import Projection
 from ctxd.model.events import ViewElided
 from ctxd.model.settings import ElisionOptions
@@ -48,16 +48,19 @@ async def _plan(
     expired: bool,
 ) -> elision.Batch | None:
     weigher = await session.weigher()
-    plan = partial(
-        elision.plan,
-        session.state,
-        kind,
-        pressure,
-        options,
-        session.environment.settings.cache,
-        count=weigher.count,
-        expired=expired,
-    )
+
+    def plan() -> elision.Batch | None:
+        return elision.plan(
+            session.state,
+            kind,
+            pressure,
+            options,
+            session.environment.settings.cache,
+            count=weigher.count,
+            expired=expired,
+            protected=evidence(session.state),
+        )
+
     if len(session.state.view) <= IN_THREAD_MESSAGES:
         return plan()
     return await session.environment.counting.run(plan)

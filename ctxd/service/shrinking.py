@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from ctxd.compaction import byte_budget, elision, gate, handoff
+from ctxd.compaction.evidence import evidence
 from ctxd.compaction.extract import Item
 from ctxd.compaction.tail import clip_unit
 from ctxd.core.budget import Limits
@@ -202,7 +203,8 @@ async def _fit_bytes(session: Session, size: int) -> tuple[Written | None, list[
     if size <= limit:
         return None, []
     weigher = await session.weigher()
-    elisions = byte_budget.plan(session.state, size, limit, count=weigher.count)
+    spared = evidence(session.state)
+    elisions = byte_budget.plan(session.state, size, limit, count=weigher.count, protected=spared)
     if not elisions:
         return None, []
     freed = round(sum(e.saved for e in elisions) * session.state.ratio) + sum(e.saved_media for e in elisions)

@@ -26,7 +26,7 @@ from ctxd.model.errors import (
     SymlinkRefused,
 )
 from ctxd.workspace.beneath import is_supported, open_beneath
-from ctxd.workspace.walk import open_by_steps
+from ctxd.workspace.walk import list_by_steps, open_by_steps
 
 MAX_PATH_BYTES = 4095
 
@@ -132,6 +132,17 @@ class Boundary:
                 time.sleep(SETTLED_NS / 1e9)
                 found = self._read_once(name, limit)
             return found
+        except OSError as error:
+            raise _refusal(error) from error
+
+    def names(self, path: str) -> list[tuple[str, bool]]:
+        """What lies in a folder, sorted: (name, whether it is a folder); links are left out.
+
+        Raises as `read`.
+        """
+        name = self.locate(path)
+        try:
+            return list_by_steps(self._folder, name)
         except OSError as error:
             raise _refusal(error) from error
 

@@ -23,6 +23,10 @@ import type {
   ContextValidateParams,
   ContextValidateResult,
   ContractDeclareParams,
+  ContractRecordParams,
+  ContractRecordResult,
+  ContractStatusParams,
+  ContractStatusResult,
   Empty,
   Health,
   HookPreCompactParams,
@@ -128,6 +132,10 @@ export interface RequestsToDaemon {
   "steer/pending": { params: SteerPendingParams; result: SteerPendingResult };
   /** Say what must be preserved through every compaction, and what is to be delivered. */
   "contract/declare": { params: ContractDeclareParams; result: Empty };
+  /** Say how a validator's run ended; the outcome holds while the files it was about do not change. */
+  "contract/record": { params: ContractRecordParams; result: ContractRecordResult };
+  /** Whether what was declared is there: files, and a pass of every required validator. */
+  "contract/status": { params: ContractStatusParams; result: ContractStatusResult };
   /** How the daemon is. */
   "ctxd/status": { params: StatusParams; result: StatusResult };
 }

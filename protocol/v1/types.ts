@@ -370,6 +370,57 @@ export interface ContractDeclareParams {
   validators?: Validator[];
 }
 
+/** Something that is missing, or a warning. */
+export interface ContractLack {
+  kind: "contract" | "workspace" | "artifact" | "validator";
+  /** `undeclared`; of an artifact `noFile` or an error kind; of a validator `notRun`, `fail`, `timeout`, `error`, or `stale`: it passed, and files it was about have changed. */
+  reason: string;
+  /** The artifact's name or the validator's id. */
+  name?: string;
+  /** An artifact's pattern. */
+  pattern?: string;
+  /** A validator's phase. */
+  phase?: string;
+  /** The reason the host gave with the outcome. */
+  detail?: string;
+}
+
+/** Parameters of `contract/record`: how a run of a declared validator ended. */
+export interface ContractRecordParams {
+  /** Id of the session. */
+  sessionId: string;
+  validatorId: string;
+  status: "pass" | "fail" | "timeout" | "error";
+  /** The host's words, for people. */
+  reason?: string;
+  /** A file of the workspace with the evidence. */
+  evidencePath?: string;
+  /** The call whose output is the evidence; it is not elided. */
+  toolCallId?: string;
+  /** How long the run took, milliseconds. */
+  durationMs?: number;
+}
+
+/** The outcome is on disk, bound to the workspace's files as they are. */
+export interface ContractRecordResult {
+  revision: number;
+}
+
+/** Parameters of `contract/status`. */
+export interface ContractStatusParams {
+  /** Id of the session. */
+  sessionId: string;
+}
+
+/** Whether all that is required is there. */
+export interface ContractStatusResult {
+  /** Whether nothing is missing. */
+  ready: boolean;
+  missing: ContractLack[];
+  /** What is optional and not there. */
+  warnings: ContractLack[];
+}
+
 /** A decision of the session. */
 export interface Decision {
   /** 0 is the first user turn. */
