@@ -623,4 +623,18 @@ BEHAVIOURS: dict[str, Behaviour] = {
         "A torn record loses no outcome that was acknowledged before it.", "octos.md §30"
     ),
     "contract.evidence": Behaviour("Elision leaves whole what is evidence of a contract.", "behaviour.md §4"),
+    "prompt.order": Behaviour(
+        "A prompt is its base, instructions, agents and extras, in that order.", "octos.md §27"
+    ),
+    "prompt.discovery": Behaviour(
+        "The first usable file of each kind is taken; what is no use is named with its reason.",
+        "octos.md §27",
+    ),
+    "prompt.explicit": Behaviour("A text that is given is not looked for.", "octos.md §27"),
+    "prompt.volatile": Behaviour(
+        "Nothing volatile is in the part of a prompt that is cached.", "octos.md §27"
+    ),
+    "prompt.confined": Behaviour(
+        "No instruction file is read through a link or outside its workspace.", "reports.md F73"
+    ),
 }

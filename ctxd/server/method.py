@@ -9,7 +9,9 @@ import msgspec
 
 from ctxd.server.wire.base import Wire
 
-Noun = Literal["context", "contracts", "pins", "recall", "sessions", "status", "steering", "tokens"]
+Noun = Literal[
+    "context", "contracts", "pins", "prompts", "recall", "sessions", "status", "steering", "tokens"
+]
 """Names of the modules of handlers."""
 
 STORE = ("storageFull", "storageFailed", "damaged")
@@ -59,12 +61,23 @@ def advertised(table: Table) -> list[str]:
 
 def load_handlers() -> dict[Noun, Any]:
     """The modules of handlers by noun. Their first import is heavy and belongs in a thread."""
-    from ctxd.server.handlers import context, contracts, pins, recall, sessions, status, steering, tokens
+    from ctxd.server.handlers import (
+        context,
+        contracts,
+        pins,
+        prompts,
+        recall,
+        sessions,
+        status,
+        steering,
+        tokens,
+    )
 
     return {
         "context": context,
         "contracts": contracts,
         "pins": pins,
+        "prompts": prompts,
         "recall": recall,
         "sessions": sessions,
         "status": status,

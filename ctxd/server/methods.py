@@ -6,7 +6,18 @@ Nothing dispatches, advertises or documents a method that is not here.
 from __future__ import annotations
 
 from ctxd.server.method import Table, tabulate
-from ctxd.server.tables import context, contracts, hosts, pins, recall, sessions, status, steering, tokens
+from ctxd.server.tables import (
+    context,
+    contracts,
+    hosts,
+    pins,
+    prompts,
+    recall,
+    sessions,
+    status,
+    steering,
+    tokens,
+)
 
 METHODS: Table = tabulate(
     [
@@ -15,6 +26,7 @@ METHODS: Table = tabulate(
         *pins.METHODS,
         *tokens.METHODS,
         *recall.METHODS,
+        *prompts.METHODS,
         *steering.METHODS,
         *contracts.METHODS,
         *status.METHODS,

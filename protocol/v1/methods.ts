@@ -32,6 +32,8 @@ import type {
   HookPreCompactParams,
   HookPreCompactResult,
   Projection,
+  PromptBuildParams,
+  PromptBuildResult,
   RecallFetchParams,
   RecallFetchResult,
   RecallListParams,
@@ -126,6 +128,8 @@ export interface RequestsToDaemon {
   "recall/list": { params: RecallListParams; result: RecallListResult };
   /** Search all tool outputs ever stored, by words of what they printed and what they were about. */
   "recall/search": { params: RecallSearchParams; result: RecallSearchResult };
+  /** Put a system prompt together: given texts, the workspace's instruction files, extras, memory apart. */
+  "prompt/build": { params: PromptBuildParams; result: PromptBuildResult };
   /** Say something into the turn that runs; the next prepared request takes it in. */
   "steer/push": { params: SteerPushParams; result: SteerPushResult };
   /** List what waits for the next prepared request. */

@@ -794,6 +794,50 @@ export interface Projection {
   generation: number;
 }
 
+/** Parameters of `prompt/build`. A text that is given, a blank one too, is not looked for. */
+export interface PromptBuildParams {
+  /** URI of the workspace's folder. */
+  workspace: string;
+  /** What the prompt begins with. */
+  base?: string;
+  /** Instead of `CLAUDE.md`, `.octos/instructions.md`, `.claude/instructions.md`. */
+  projectInstructions?: string;
+  /** Instead of `AGENTS.md`, `.octos/agents.md` or `agents.md`. */
+  agents?: string;
+  extras?: PromptExtra[];
+}
+
+/** The prompt in two parts: what stays the same, and what does not. */
+export interface PromptBuildResult {
+  /** For the system prompt; the same as long as the layers are. */
+  text: string;
+  /** For a message behind the cached prefix: what changes from session to session. */
+  volatile?: string;
+  layers: PromptLayer[];
+}
+
+/** A text of the host's own, behind everything else. */
+export interface PromptExtra {
+  /** Its heading. A later extra of the same title takes the place of an earlier. */
+  title?: string;
+  text: string;
+}
+
+/** One layer, in the order of the prompt. */
+export interface PromptLayer {
+  kind: "base" | "projectInstructions" | "agents" | "extra" | "memory";
+  /** The file it comes from, relative to the workspace. */
+  path?: string;
+  /** The heading of an extra. */
+  title?: string;
+  /** UTF-8 bytes of its text; of a file that is too large, of the file. */
+  bytes: number;
+  /** Why it is not in the prompt: `blank`, `tooLarge` (above 64 KiB), `binary`, or an error kind such as `symlinkRefused`. */
+  skipped?: string;
+  /** True for what is in `volatile`, not in `text`. */
+  volatile?: boolean;
+}
+
 /** What `prepare` did to the prompt. */
 export interface PromptReport {
   phase: "turnStart" | "iteration" | "retry";

@@ -1,0 +1,33 @@
+"""`prompt/build`."""
+
+from __future__ import annotations
+
+from ctxd.server.calls import Call
+from ctxd.server.wire import prompts as wire
+from ctxd.service import opening, prompting
+from ctxd.service.registry import Registry
+
+
+async def build(registry: Registry, params: wire.PromptBuildParams, call: Call) -> wire.PromptBuildResult:
+    asked = prompting.Given(
+        base=params.base or "",
+        project_instructions=params.project_instructions,
+        agents=params.agents,
+        extras=tuple((extra.title or "", extra.text) for extra in params.extras or []),
+    )
+    made = await prompting.build(opening.workspace_path(params.workspace), asked)
+    return wire.PromptBuildResult(
+        text=made.stable,
+        volatile=made.volatile or None,
+        layers=[
+            wire.PromptLayer(
+                kind=layer.kind,
+                path=layer.path or None,
+                title=layer.title or None,
+                bytes=layer.size,
+                skipped=layer.skipped or None,
+                volatile=layer.kind == "memory" or None,
+            )
+            for layer in made.layers
+        ],
+    )
