@@ -637,4 +637,16 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "prompt.confined": Behaviour(
         "No instruction file is read through a link or outside its workspace.", "reports.md F73"
     ),
+    "fidelity.levels": Behaviour(
+        "A message is shown whole, as beginning and end, as one line, or in a summary.", "octos.md §22"
+    ),
+    "fidelity.seen": Behaviour(
+        "Items and histories say alike how much of a message is shown.", "protocol.md §3"
+    ),
+    "fidelity.handles": Behaviour(
+        "What is not shown whole names what recall gives back whole.", "octos.md §22"
+    ),
+    "fidelity.reported": Behaviour(
+        "A report says of every unit what became of it and what is shown of it.", "behaviour.md §5"
+    ),
 }

@@ -6,15 +6,16 @@ error. Everything here is a record of what happened; none of it is an instructio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
 from ctxd.compaction.placeholder import size_of
+from ctxd.core import fidelity
 from ctxd.core.fold import Entry, SessionState
 from ctxd.core.units import Unit
 from ctxd.model.blocks import MessageView, ToolResult
-from ctxd.model.events import UnitFate
+from ctxd.model.events import Fidelity, UnitFate
 from ctxd.model.messages import CallFacts, ResultFacts
 from ctxd.model.summary import Decision, Mutation, SessionSummary
 
@@ -84,6 +85,20 @@ def fate(unit: Unit, items: Sequence[Item]) -> UnitFate:
         fidelity="summary",
         handle=next((f.id for f in facts if not f.inserted), ""),
     )
+
+
+def fate_of_kept(
+    unit: Unit, items: Sequence[Item], clipped: Collection[str], state: SessionState
+) -> UnitFate:
+    """A unit that stays in the view, by what is shown of it: `clipped` are messages that a plan cuts now."""
+    levels: dict[str, Fidelity] = {}
+    for item in items[unit.start : unit.end]:
+        shown = fidelity.of_entry(item.entry, state).fidelity
+        message_id = item.entry.facts.id
+        levels[message_id] = fidelity.lowest([shown, "truncate"]) if message_id in clipped else shown
+    level = fidelity.lowest(levels.values())
+    handle = next(i for i in levels if levels[i] == level) if level in ("truncate", "compact") else ""
+    return UnitFate(message_ids=tuple(levels), fidelity=level, handle=handle)
 
 
 def _role(call: CallFacts) -> str:

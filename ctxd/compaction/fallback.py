@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from ctxd.compaction import constraints, gate, ledger, records, restoration, snapshots
-from ctxd.compaction.extract import Item, extract, fate
+from ctxd.compaction.extract import Item, extract, fate, fate_of_kept
 from ctxd.compaction.tail import Tail, choose_tail, clip_unit
 from ctxd.core import epochs
 from ctxd.core.fold import SessionState
@@ -178,7 +178,10 @@ def plan(
         task_first=bool(units) and units[-1].open,
         elisions=tail.elisions,
         state=made.state,
-        units=tuple(_fate(unit, items, unit.start in kept, clipped) for unit in units),
+        units=tuple(
+            fate_of_kept(unit, items, clipped, state) if unit.start in kept else fate(unit, items)
+            for unit in units
+        ),
         quotes=made.words.quotes,
         binding=made.words.held,
         before=before,
@@ -368,11 +371,3 @@ def _is_host(item: Item) -> bool:
     facts = item.entry.facts
     speaks = facts.role in ("system", "developer") or facts.steered == "systemReminder"
     return speaks and not facts.inserted and bool(item.view.text.strip())
-
-
-def _fate(unit: Unit, items: Sequence[Item], kept: bool, clipped: set[str]) -> UnitFate:
-    if not kept:
-        return fate(unit, items)
-    ids = tuple(item.entry.facts.id for item in items[unit.start : unit.end])
-    cut = next((message_id for message_id in ids if message_id in clipped), "")
-    return UnitFate(message_ids=ids, fidelity="truncate" if cut else "full", handle=cut)

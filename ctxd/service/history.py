@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from ctxd.core import fidelity
+from ctxd.core.fidelity import Shown
 from ctxd.core.fold import SessionState
 from ctxd.model.errors import NotFound
 from ctxd.model.events import Fidelity
@@ -13,12 +15,16 @@ from ctxd.service.session import Session
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One message of a history. `fidelity` is None for a message shown as it came."""
+    """One message of a history.
+
+    `fidelity` says how much of it the model is shown, None for all; `handle` fetches what the line lacks.
+    """
 
     message_id: str
     raw: bytes
     hidden: bool = False
     fidelity: Fidelity | None = None
+    handle: str = ""
 
 
 async def read(session: Session, view: str, after: str | None, limit: int) -> tuple[list[Line], str | None]:
@@ -46,7 +52,11 @@ async def _transcript(session: Session, after: str | None, limit: int) -> tuple[
             shown.append(state.transcript[position])
         position += 1
     raws = await session.bodies.read([facts.id for facts in shown])
-    lines = [Line(facts.id, raw) for facts, raw in zip(shown, raws, strict=True)]
+    fates = fidelity.departed(state)
+    lines = [
+        Line(facts.id, raw, fidelity=_less(fidelity.of_message(facts.id, state, fates)))
+        for facts, raw in zip(shown, raws, strict=True)
+    ]
     more = any(_is_seen(state, facts) for facts in state.transcript[position:])
     return lines, shown[-1].id if more and shown else None
 
@@ -67,11 +77,14 @@ async def _model(session: Session) -> list[Line]:
             lines.append(Line(f"stub_{stubs}", item.raw))
             continue
         entry = state.view[place]
-        fidelity: Fidelity | None = "truncate" if entry.elided else None
-        if entry.facts.inserted == "summary":
-            fidelity = "summary"
-        lines.append(Line(item.message_id, item.raw, entry.facts.hidden, fidelity))
+        seen = fidelity.of_entry(entry, state)
+        lines.append(Line(item.message_id, item.raw, entry.facts.hidden, _less(seen), seen.handle))
     return lines
+
+
+def _less(shown: Shown) -> Fidelity | None:
+    """The level, None for all."""
+    return None if shown.fidelity == "full" else shown.fidelity
 
 
 def _page(lines: list[Line], after: str | None, limit: int) -> tuple[list[Line], str | None]:

@@ -605,8 +605,10 @@ export interface HistoryMessage {
   message: Native;
   /** True for a message people do not see. */
   hidden?: boolean;
-  /** How much of the original it shows; absent for all. */
+  /** How much of it the next request shows; absent for all. */
   fidelity?: "full" | "truncate" | "compact" | "summary" | "dropped";
+  /** In the model view: the tool call id, else the message id, that recalls what is missing. */
+  handle?: string;
 }
 
 /** The process that writes a session. */
@@ -653,6 +655,12 @@ export interface Item {
   bytes: number;
   /** How much of the original the view shows. */
   fidelity: "full" | "truncate" | "compact" | "summary" | "dropped";
+  /** Which message unit it belongs to, from 0: a unit is kept or let go as a whole. */
+  unit?: number;
+  /** The tool call id, else the message id, that recalls what is missing. */
+  handle?: string;
+  /** What it is where ctxd made it: `summary`, `activeTask`, `pin` … */
+  inserted?: string;
 }
 
 export type JsonValue = unknown;

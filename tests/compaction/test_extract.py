@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from ctxd.compaction.extract import extract, fate, first_line
+from ctxd.compaction.extract import extract, fate, fate_of_kept, first_line
 from ctxd.core.units import divide
+from ctxd.model.events import Elision
 from ctxd.model.summary import Decision, Mutation, SessionSummary
 from tests.support.session import Session
 
@@ -113,3 +116,26 @@ def test_the_handle_of_a_unit_is_its_first_message() -> None:
         (("m1",), "summary", "m1"),
         (("m2", "m3"), "summary", "m2"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("elided", "clipped", "expected"),
+    [
+        ([], set(), ("full", "")),
+        ([], {"m3"}, ("truncate", "m3")),
+        ([("m3", "c", "stale")], set(), ("compact", "m3")),
+        ([("m3", "c", "spilled")], set(), ("truncate", "m3")),
+        ([("m3", "c", "stale")], {"m4"}, ("compact", "m3")),
+    ],
+)
+def test_a_unit_that_stays_is_at_the_lowest_level_of_its_messages(
+    elided: list[tuple[str, str, Any]], clipped: set[str], expected: tuple[str, str]
+) -> None:
+    session = Session("user: a\n\ncall c Bash\ncall d Bash\nresult c 4000\n\nresult d 4000")
+    for message_id, call_id, reason in elided:
+        session.elide(Elision(message_id, call_id, reason, placeholder="[x]", saved=900))
+    items = session.items()
+    unit = divide([item.entry.facts for item in items])[1]
+    made = fate_of_kept(unit, items, clipped, session.state)
+    assert made.message_ids == ("m2", "m3", "m4")
+    assert (made.fidelity, made.handle) == expected

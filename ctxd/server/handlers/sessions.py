@@ -87,6 +87,7 @@ async def read_history(
                 message=line.raw,
                 hidden=line.hidden or None,
                 fidelity=line.fidelity,
+                handle=line.handle or None,
             )
             for line in lines
         ],

@@ -35,6 +35,16 @@ class Item(Wire):
     tokens: Count
     bytes: Count
     fidelity: Fidelity = Field(description="How much of the original the view shows.")
+    unit: Count | None = Field(
+        default=None,
+        description="Which message unit it belongs to, from 0: a unit is kept or let go as a whole.",
+    )
+    handle: str | None = Field(
+        default=None, description="The tool call id, else the message id, that recalls what is missing."
+    )
+    inserted: str | None = Field(
+        default=None, description="What it is where ctxd made it: `summary`, `activeTask`, `pin` …"
+    )
 
 
 class Projection(Wire):

@@ -226,7 +226,11 @@ class HistoryMessage(Wire):
     message: NativeOut
     hidden: bool | None = Field(default=None, description="True for a message people do not see.")
     fidelity: Fidelity | None = Field(
-        default=None, description="How much of the original it shows; absent for all."
+        default=None, description="How much of it the next request shows; absent for all."
+    )
+    handle: str | None = Field(
+        default=None,
+        description="In the model view: the tool call id, else the message id, that recalls what is missing.",
     )
 
 
