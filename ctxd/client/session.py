@@ -65,6 +65,15 @@ class Session:
             **fields,
         )
 
+    async def steer(
+        self,
+        kind: Literal["followUp", "systemReminder", "requestPause", "cancel"],
+        content: str | None = None,
+        **fields: Any,
+    ) -> Answer:
+        """`steer/push`: say something into the turn that runs; the next `prepare` takes it in."""
+        return await self.call("steer/push", kind=kind, content=content, **fields)
+
     async def project(self, **fields: Any) -> Answer:
         """`context/project`: the predicted size of the next request."""
         return await self.call("context/project", **fields)

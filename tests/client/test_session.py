@@ -47,8 +47,10 @@ def test_a_host_talks_turn_by_turn_and_finds_everything_again_after_a_crash(tmp_
             assert (prepared["messages"], prepared["system"]) == ([question], "Be brief.")
             await session.report([asks], usage={"input_tokens": 40, "output_tokens": 9})
             await session.append([gives], client_id="results-1")
+            await session.steer("requestPause", "lunch")
             prepared = await session.prepare("iteration")
             assert prepared["messages"] == [question, asks, gives]
+            assert [note["content"] for note in prepared["steering"]] == ["lunch"]
             assert prepared["projection"]["source"] == "provider_plus_estimate"
             await session.report([answers], usage={"input_tokens": 62, "output_tokens": 4})
             assert (await session.project())["tokens"] >= 66

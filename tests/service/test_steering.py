@@ -414,3 +414,69 @@ def test_a_reader_sees_what_waits_and_can_push_nothing(tmp_path: Path) -> None:
         assert "Keep the flag." not in str(made["messages"])
         push(session, "followUp", "More.", id="l")
         assert waiting(beside) == ["k", "l"]
+
+
+@behaviour("steering.leftovers")
+@pytest.mark.parametrize("outcome", ["error", "aborted"])
+def test_what_waits_when_a_turn_ends_badly_is_for_the_next_one(host: LocalHost, outcome: str) -> None:
+    session = opened(host)
+    made = session.prepare()
+    push(session, "followUp", "Also this.", id="k")
+    assert session.report(made["requestId"], outcome=outcome)["pendingSteering"] == 1
+    host.reopen()
+    session = host.open()
+    session.append(user("Next."))
+    assert [note["id"] for note in session.prepare()["steering"]] == ["k"]
+
+
+def test_what_waits_is_weighed_with_the_request_it_goes_into(host: LocalHost) -> None:
+    session = host.open(model=TIGHT)
+    talk(session, 4, words=900)
+    assert session.prepare()["report"]["stages"] == []
+    push(session, "followUp", "Mind this log: " + "word " * 5_000)
+    made = session.prepare()
+    assert made["report"]["compactionPerformed"]
+    assert made["projection"]["tokens"] < made["projection"]["compactionThreshold"]
+    assert made["messages"][-1]["content"].startswith("Mind this log")
+    assert [note["kind"] for note in made["steering"]] == ["followUp"]
+
+
+def test_it_stands_before_what_is_pending_and_after_what_was_appended(host: LocalHost) -> None:
+    session = opened(host)
+    push(session, "followUp", "Also this.")
+    made = session.prepare(pending=[user("Think of the deadline.")])
+    assert made["messages"] == [
+        user("Port the parser."),
+        user("Also this."),
+        user("Think of the deadline."),
+    ]
+    assert session.messages() == [user("Port the parser."), user("Also this.")]
+
+
+def test_a_request_that_is_prepared_badly_takes_nothing_in(host: LocalHost) -> None:
+    session = opened(host)
+    push(session, "followUp", "Also this.", id="k")
+    with pytest.raises(Refused):
+        session.prepare(pending=[{"role": "user"}])
+    assert waiting(session) == ["k"]
+
+
+def test_nobody_finds_a_reminder_by_searching_and_everybody_a_follow_up(host: LocalHost) -> None:
+    session = opened(host)
+    push(session, "followUp", "Mind the xylophone.")
+    push(session, "systemReminder", "Mind the zeppelin.")
+    session.prepare()
+    assert len(session.call("session/search", query="xylophone")["hits"]) == 1
+    assert session.call("session/search", query="zeppelin")["hits"] == []
+    assert "zeppelin" not in session.call("session/export", format="markdown")["content"]
+
+
+def test_a_handoff_stands_behind_what_was_said(host: LocalHost) -> None:
+    session = host.open(model={**TIGHT, "contextWindow": 30_000})
+    host.configure({"elision": {"enabled": False}})
+    while session.project()["phase"] == "below_handoff":
+        talk(session, 1, words=300, name=f"t{session.revision}x")
+    push(session, "followUp", "Also this.")
+    made = session.prepare()
+    assert [stage["stage"] for stage in made["report"]["stages"]] == ["steering", "handoff"]
+    assert made["messages"][-2] == user("Also this.")
