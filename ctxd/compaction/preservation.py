@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ctxd.model.events import ContractDeclared
+from ctxd.model.contract import ContractDeclared
 
 _PATH = re.compile(r"[\w./~+@-]*[\w+@-]")
 

@@ -17,11 +17,11 @@ from ctxd.core import epochs, fixed, reported, steering
 from ctxd.core.anchor import Anchor
 from ctxd.core.calibration import Calibration
 from ctxd.core.transcript import Transcript
+from ctxd.model.contract import ContractDeclared, ValidatorRecorded
 from ctxd.model.events import (
     BOOKKEEPING,
     AnyEvent,
     CheckpointCommitted,
-    ContractDeclared,
     Elision,
     ForkSealed,
     HandoffRecorded,
@@ -37,16 +37,14 @@ from ctxd.model.events import (
     SessionUpdated,
     SnapshotTaken,
     StageFailed,
-    SteeringDrained,
-    SteerPushed,
     TokensCounted,
     Unpinned,
-    ValidatorRecorded,
     ViewElided,
     ViewUndone,
     is_plain,
 )
 from ctxd.model.messages import MessageFacts
+from ctxd.model.steering import SteeringDrained, SteerPushed
 from ctxd.model.summary import SessionSummary
 
 

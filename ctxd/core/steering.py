@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ctxd.model.events import SteeringDrained, SteerKind, SteerPushed
+from ctxd.model.steering import SteeringDrained, SteerKind, SteerPushed
 
 if TYPE_CHECKING:
     from ctxd.core.fold import SessionState

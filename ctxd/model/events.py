@@ -12,7 +12,10 @@ from typing import Any, Literal, TypeAlias, TypeGuard
 
 import msgspec
 
+from ctxd.model.contract import ContractDeclared, ValidatorRecorded
+from ctxd.model.event import Event
 from ctxd.model.messages import MessageFacts, Usage
+from ctxd.model.steering import SteeringDrained, SteerPushed
 from ctxd.model.summary import SessionSummary
 
 ElisionReason: TypeAlias = Literal[
@@ -22,8 +25,6 @@ Fidelity: TypeAlias = Literal["full", "truncate", "compact", "summary", "dropped
 Trigger: TypeAlias = Literal["manual", "auto"]
 CompactionReason: TypeAlias = Literal["threshold", "contextLimit", "turnLimit", "manual", "modelChange"]
 Strategy: TypeAlias = Literal["model", "deterministic", "elision"]
-SteerKind: TypeAlias = Literal["followUp", "systemReminder", "requestPause", "cancel"]
-Verdict: TypeAlias = Literal["pass", "fail", "timeout", "error"]
 
 
 class Model(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
@@ -33,10 +34,6 @@ class Model(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     provider: str | None = None
     context_window: int | None = None
     max_output_tokens: int | None = None
-
-
-class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", gc=False):
-    """Base of the union; holds nothing."""
 
 
 class SessionCreated(Event, frozen=True, tag="sessionCreated", gc=False):
@@ -232,65 +229,6 @@ class HandoffRecorded(Event, frozen=True, tag="handoffRecorded", forbid_unknown_
     handoff_threshold: int
     compaction_threshold: int
     facts: MessageFacts
-
-
-class Artifact(msgspec.Struct, frozen=True):
-    """Files a session is to deliver, by a path pattern."""
-
-    name: str
-    pattern: str
-
-
-class Validator(msgspec.Struct, frozen=True):
-    """A check whose outcomes the host records. `phase` is the host's own word for when it runs."""
-
-    id: str
-    required: bool
-    phase: str
-
-
-class ContractDeclared(Event, frozen=True, tag="contractDeclared", gc=False):
-    """What must be preserved and delivered; replaces any contract before it."""
-
-    artifacts: tuple[Artifact, ...]
-    invariants: tuple[str, ...]
-    validators: tuple[Validator, ...] = ()
-
-
-class ValidatorRecorded(Event, frozen=True, tag="validatorRecorded", gc=False):
-    """The outcome of a validator's run, bound to the workspace as it was then.
-
-    `subject` is the digest of the files it speaks of (`sha256:<hex>`), "" where they could not be read.
-    `evidence_path` and `call_id` name where its evidence is; `reason` is the host's. Milliseconds.
-    """
-
-    validator_id: str
-    status: Verdict
-    subject: str
-    reason: str = ""
-    evidence_path: str = ""
-    call_id: str = ""
-    duration_ms: int | None = None
-
-
-class SteerPushed(Event, frozen=True, tag="steerPushed", gc=False):
-    """Something said into a turn that runs; it waits until a request takes it in."""
-
-    steer_id: str
-    kind: SteerKind
-    content: str = ""
-
-
-class SteeringDrained(Event, frozen=True, tag="steeringDrained", gc=False):
-    """A request takes in what waited: `steer_ids` wait no longer, `messages` are at the end of the view.
-
-    The record's `data` is `[raw, ...]` of the messages. Those of `dropped` reached nobody: the turn they
-    were about had ended.
-    """
-
-    steer_ids: tuple[str, ...]
-    messages: tuple[MessageFacts, ...] = ()
-    dropped: tuple[str, ...] = ()
 
 
 class Rewound(Event, frozen=True, tag="rewound", gc=False):

@@ -14,8 +14,8 @@ import msgspec
 
 from ctxd.core.paths import normalize
 from ctxd.core.recent import recent
+from ctxd.model.contract import Artifact, ContractDeclared, Validator, ValidatorRecorded, Verdict
 from ctxd.model.errors import CtxdError, InvalidParams, NotFound, Timeout
-from ctxd.model.events import Artifact, ContractDeclared, Validator, ValidatorRecorded, Verdict
 from ctxd.service.session import Session, Written
 from ctxd.workspace.boundary import Boundary
 from ctxd.workspace.deliverables import Found, digest, find

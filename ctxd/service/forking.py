@@ -23,10 +23,9 @@ from ctxd.model.events import (
     Kept,
     MessagesAppended,
     SessionCreated,
-    SteeringDrained,
-    SteerPushed,
 )
 from ctxd.model.records import Draft, Record
+from ctxd.model.steering import SteeringDrained, SteerPushed
 from ctxd.store.event_log import SessionLog
 
 BATCH_BYTES = 4 * 1024 * 1024

@@ -7,17 +7,10 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from ctxd.model import events
-from ctxd.model.events import (
-    AnyEvent,
-    CheckpointCommitted,
-    HandoffRecorded,
-    MessagesAppended,
-    Pinned,
-    Placed,
-    SteeringDrained,
-)
+from ctxd.model.events import AnyEvent, CheckpointCommitted, HandoffRecorded, MessagesAppended, Pinned, Placed
 from ctxd.model.messages import MessageFacts
 from ctxd.model.records import Record
+from ctxd.model.steering import SteeringDrained
 
 _NOT_UNDERSTOOD = events.HandoffRecorded(
     version=0,

@@ -14,10 +14,12 @@ from ctxd.core import steering
 from ctxd.core.facts import Weigher, describe
 from ctxd.core.steering import CAPACITY, CONTENT_BYTES, Due, Steer
 from ctxd.model.errors import Busy, InvalidParams, TooLarge
-from ctxd.model.events import Load, SteeringDrained, SteerKind, SteerPushed
+from ctxd.model.events import Load
 from ctxd.model.messages import MessageFacts
+from ctxd.model.steering import SteeringDrained, SteerKind, SteerPushed
 from ctxd.service.append import IN_THREAD_BYTES
 from ctxd.service.session import Session, Written
+from ctxd.service.snapshots import snapshot
 
 REMINDER = "[A reminder from the program that runs this session; the user did not write it.]\n\n"
 """Stands before a system reminder: it goes as a user message, and is none of the user's words."""
@@ -112,13 +114,14 @@ class Intake:
         messages = [message for message in self._messages if message[0].id in queue]
         taken = [*controls, *(steer for steer, _, _ in messages), *stale]
         batch = list(rest)
+        files, _ = await snapshot(session, [facts for _, facts, _ in messages])
         if taken:
             event = SteeringDrained(
                 steer_ids=tuple(steer.id for steer in taken),
                 messages=tuple(facts for _, facts, _ in messages),
                 dropped=tuple(steer.id for steer in stale),
             )
-            batch.insert(0, Written(event, tuple(raw for _, _, raw in messages)))
+            batch[:0] = [*files, Written(event, tuple(raw for _, _, raw in messages))]
         if batch:
             await session.commit(batch)
         session.untold += [Note(steer) for steer in controls]

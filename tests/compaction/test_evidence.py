@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctxd.compaction import byte_budget
 from ctxd.compaction.elision import Pressure, plan
 from ctxd.compaction.evidence import evidence
-from ctxd.model.events import Artifact, ContractDeclared, Validator, ValidatorRecorded
+from ctxd.model.contract import Artifact, ContractDeclared, Validator, ValidatorRecorded
 from ctxd.model.settings import CacheOptions, ElisionOptions
 from tests.support.behaviour import behaviour
 from tests.support.session import Session, count

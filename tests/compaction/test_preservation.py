@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxd.compaction import preservation
-from ctxd.model.events import Artifact, ContractDeclared
+from ctxd.model.contract import Artifact, ContractDeclared
 
 
 def contract(pattern: str, *invariants: str) -> ContractDeclared:

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxd.core.steering import CAPACITY, CONTENT_BYTES, Steer, Steering
-from ctxd.model.events import Rewound, SteeringDrained, SteerKind
+from ctxd.model.events import Rewound
 from ctxd.model.messages import Usage
+from ctxd.model.steering import SteeringDrained, SteerKind
 from tests.support.behaviour import behaviour
 from tests.support.session import Session, snapshot
 

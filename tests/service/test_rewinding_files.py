@@ -133,3 +133,19 @@ def test_a_snapshot_that_cannot_be_taken_is_a_warning_and_the_append_stands(
     answer = session.append({"role": "user", "content": "Write a."})
     assert len(answer["messageIds"]) == 1
     assert "git" in answer["warnings"][0]
+
+
+def test_files_go_back_to_what_they_were_when_something_was_said_into_the_turn(
+    keeper: LocalHost, project: Path
+) -> None:
+    session = begin(keeper, project)
+    ask(session, "Write a.")
+    write(session, project / "a.py", "two")
+    session.call("steer/push", kind="followUp", content="Write it again.")
+    (note,) = session.prepare("iteration")["steering"]
+    write(session, project / "a.py", "three")
+    report = session.call("session/rewind", to=note["messageId"], mode="both")
+    assert report["applied"]
+    assert texts(project) == {"a.py": "two", "b.py": "one"}
+    assert "Write it again." not in str(session.messages())
+    assert "Write a." in str(session.messages())

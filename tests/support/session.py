@@ -34,9 +34,6 @@ from ctxd.model.events import (
     RequestReported,
     SessionCreated,
     SessionUpdated,
-    SteeringDrained,
-    SteerKind,
-    SteerPushed,
     TokensCounted,
     ViewElided,
     decode,
@@ -44,6 +41,7 @@ from ctxd.model.events import (
 )
 from ctxd.model.messages import Inserted, MessageFacts, Native, Usage
 from ctxd.model.settings import Budget
+from ctxd.model.steering import SteeringDrained, SteerKind, SteerPushed
 from tests.support import conversation
 
 WORKSPACE = "/project"

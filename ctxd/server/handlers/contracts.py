@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ctxd.model.events import Artifact, ContractDeclared, Validator
+from ctxd.model.contract import Artifact, ContractDeclared, Validator
 from ctxd.server.calls import Call
 from ctxd.server.wire import contracts as wire
 from ctxd.server.wire.base import Empty
