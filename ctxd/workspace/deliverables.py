@@ -26,10 +26,10 @@ HEAD_BYTES = 1024 * 1024
 
 
 class Found(msgspec.Struct, frozen=True):
-    """Files that match, as paths relative to the workspace, sorted.
+    """Files that match, as paths relative to the workspace, sorted; at least one of them can be read.
 
-    `refusal` is the error kind where the pattern leads nowhere that may be looked at, or `tooLarge` where
-    not everything was looked at; else "".
+    `refusal` is the error kind where the pattern leads nowhere that may be looked at or all it finds is
+    refused, or `tooLarge` where not everything was looked at; else "".
     """
 
     paths: tuple[str, ...] = ()
@@ -49,7 +49,16 @@ def find(boundary: Boundary, pattern: str) -> Found:
     segments = name.split("/")
     plain = next((i for i, part in enumerate(segments) if "*" in part or "?" in part), len(segments) - 1)
     deepest = None if "**" in name else len(segments)
-    return _search(boundary, name, segments[:plain], deepest)
+    found = _search(boundary, name, segments[:plain], deepest)
+    refusal = ""
+    for path in found.paths:
+        try:
+            boundary.read(path, 0)
+        except CtxdError as error:
+            refusal = error.kind
+        else:
+            return found
+    return Found(refusal=refusal or found.refusal)
 
 
 def digest(boundary: Boundary, paths: Iterable[str]) -> str:

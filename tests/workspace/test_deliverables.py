@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from ctxd.workspace import deliverables
-from ctxd.workspace.boundary import Boundary
+from ctxd.workspace.boundary import Boundary, Opener
 from ctxd.workspace.deliverables import Found, digest, find
 from tests.support.behaviour import behaviour
+from tests.workspace.attacks import ATTACKS, Attack, Place
 
 
 @pytest.fixture
@@ -114,3 +115,19 @@ def test_a_large_file_is_known_by_its_head_size_and_time(root: Path) -> None:
         more.write(b"y")
     os.utime(large, ns=(10**18, 10**18))
     assert seal(root, "large.bin") != before
+
+
+@behaviour("contract.inside")
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda a: f"{a.number} {a.name}")
+def test_an_attack_as_a_pattern_finds_honest_files_alone(
+    place: Place, opener: Opener, attack: Attack
+) -> None:
+    path = attack.stage(place)
+    with Boundary(str(place.root), opener) as boundary:
+        got = find(boundary, path)
+    assert bool(got.paths) is (attack.answer == "inside" and is_text(path))
+    assert got.refusal in ("", "outsideWorkspace", "symlinkRefused", "notRegularFile", "notFound", "busy")
+
+
+def is_text(path: str) -> bool:
+    return not any("\udc80" <= char <= "\udcff" for char in path)

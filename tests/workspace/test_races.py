@@ -83,6 +83,22 @@ def test_exchanging_a_name_with_a_link_leaks_nothing(place: Place, opener: Opene
 
 
 @behaviour("workspace.raced")
+def test_exchanging_a_folder_with_a_link_lists_nothing_of_what_lies_outside(place: Place) -> None:
+    place.link("link", place.outside)
+    seen: Counter[str] = Counter()
+    with Boundary(str(place.root)) as boundary, running(EXCHANGE, place.root / "a", place.root / "link"):
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            try:
+                seen.update(name for name, _ in boundary.names("a"))
+            except CtxdError as error:
+                seen[error.kind] += 1
+    assert seen.keys() <= {"ok.txt", "b", "symlinkRefused", "notFound"}
+    assert seen["ok.txt"] > 0
+    assert seen["symlinkRefused"] > 0
+
+
+@behaviour("workspace.raced")
 def test_a_mixture_of_two_contents_is_never_handed_out_unsaid(place: Place, opener: Opener) -> None:
     """43. A writer that stalls between setting the times and moving the bytes escapes; that is rare."""
     file = place.root / "x"
