@@ -602,6 +602,10 @@ BEHAVIOURS: dict[str, Behaviour] = {
         "A prepare cancelled at any moment loses nothing of what was said and repeats nothing.",
         "behaviour.md §3",
     ),
+    "steering.told-again": Behaviour(
+        "A pause or a cancel whose telling a crash may have cut off is told again within its turn.",
+        "octos.md §28",
+    ),
     "steering.one-batch": Behaviour(
         "What a request takes in is written in one batch with the rest of its plan.", "behaviour.md §3"
     ),

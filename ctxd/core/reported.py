@@ -23,6 +23,7 @@ def report(state: SessionState, event: RequestReported, at: int) -> None:
         state.overflowed_at = None
     elif event.recovers:
         state.overflowed_at = state.generation
+    state.steering.unproven = ()
     state.reported_at = state.revision + 1
     state.reported[event.request_id] = (state.revision + 1, event)
     if event.usage is None or event.load is None or event.outcome != "ok":

@@ -38,10 +38,14 @@ class Steer(msgspec.Struct, frozen=True):
 
 
 class Steering(msgspec.Struct):
-    """The queue of a session: `waiting` by id, oldest first; `known` are all there ever were, as digests."""
+    """The queue of a session: `waiting` by id, oldest first; `known` are all there ever were, as digests.
+
+    `unproven` are the controls taken in last, until a report shows that the host got that answer.
+    """
 
     waiting: dict[str, Steer] = {}
     known: dict[str, bytes] = {}
+    unproven: tuple[Steer, ...] = ()
 
     def knows(self, steer_id: str) -> bool:
         """Whether something was pushed under this id, waiting or not."""
@@ -100,8 +104,9 @@ def push(state: SessionState, event: SteerPushed) -> None:
 
 def drain(state: SessionState, event: SteeringDrained) -> None:
     """What waited is taken in; its messages are part of the turn that runs. Unknown ids change nothing."""
-    for steer_id in event.steer_ids:
-        state.steering.waiting.pop(steer_id, None)
+    queue = state.steering
+    taken = [queue.waiting.pop(steer_id, None) for steer_id in event.steer_ids]
+    queue.unproven = tuple(s for s in taken if s and s.is_control and s.id not in event.dropped)
     if event.messages:
         state.grow(event.messages)
 

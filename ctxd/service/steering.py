@@ -131,8 +131,15 @@ class Intake:
 
 
 async def take_in(session: Session, *, begins_turn: bool, retries: bool) -> Intake:
-    """What the next request takes in; nothing where nothing can be written. The caller holds the lane."""
+    """What the next request takes in; nothing where nothing can be written. The caller holds the lane.
+
+    A control of this turn that was taken in before a crash, by a request whose answer may never have come,
+    is told again.
+    """
     state = session.state
+    if session.last_shown is None:
+        again = [Note(steer) for steer in state.steering.unproven if steer.turn == state.turn]
+        session.untold += [note for note in again if note not in session.untold]
     if not state.steering.waiting or not session.writable:
         return Intake()
     due = steering.due(state.steering, state.turn, begins_turn=begins_turn, retries=retries)

@@ -74,6 +74,7 @@ def test_killed_in_the_midst_of_a_push_or_a_prepare_it_is_there_once(tmp_path: P
             text = f"word-{number:02}"
             sent.append(text)
             params = {"sessionId": session.id, "kind": "followUp", "content": text, "id": text}
+            session.call("steer/push", kind="requestPause", id=f"pause-{number}")
             asked = session.peer.ask("steer/push", params)
             session.peer.ask("context/prepare", {"sessionId": session.id, "phase": "iteration"})
             if chance.random() < 0.5:
@@ -81,7 +82,9 @@ def test_killed_in_the_midst_of_a_push_or_a_prepare_it_is_there_once(tmp_path: P
             session.kill()
             session.open()
             session.call("steer/push", kind="followUp", content=text, id=text)
-        session.prepare("iteration")
+            told = session.prepare("iteration")
+            assert f"pause-{number}" in [note["id"] for note in told["steering"]], "the host was never told"
+            session.report(told["requestId"], said(f"answer {number}"))
         assert session.call("steer/pending") == {"items": []}
         text = shown(session)
     assert [text.count(word) for word in sent] == [1] * len(sent)

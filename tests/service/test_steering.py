@@ -480,3 +480,28 @@ def test_a_handoff_stands_behind_what_was_said(host: LocalHost) -> None:
     made = session.prepare()
     assert [stage["stage"] for stage in made["report"]["stages"]] == ["steering", "handoff"]
     assert made["messages"][-2] == user("Also this.")
+
+
+@behaviour("steering.told-again")
+def test_a_control_is_told_again_only_after_a_crash_in_its_turn_and_before_any_report(
+    host: LocalHost,
+) -> None:
+    session = opened(host)
+    push(session, "cancel", id="stop")
+    made = session.prepare("iteration")
+    assert [note["id"] for note in made["steering"]] == ["stop"]
+    assert session.prepare("iteration")["steering"] == []
+    host.reopen()
+    session = host.open()
+    again = session.prepare("iteration")
+    assert [note["id"] for note in again["steering"]] == ["stop"]
+    assert session.prepare("iteration")["steering"] == []
+    host.reopen()
+    session = host.open()
+    session.append(user("Another thing."))
+    assert session.prepare()["steering"] == []
+    push(session, "requestPause", id="wait")
+    made = session.prepare("iteration")
+    session.report(made["requestId"], said("Done."))
+    host.reopen()
+    assert host.open().prepare("iteration")["steering"] == []
