@@ -137,7 +137,7 @@ async def take_in(session: Session, *, begins_turn: bool, retries: bool) -> Inta
     is told again.
     """
     state = session.state
-    if session.last_shown is None:
+    if session.writable and session.last_shown is None:
         again = [Note(steer) for steer in state.steering.unproven if steer.turn == state.turn]
         session.untold += [note for note in again if note not in session.untold]
     if not state.steering.waiting or not session.writable:

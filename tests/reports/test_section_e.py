@@ -223,15 +223,19 @@ def test_e59_what_is_said_into_a_turn_while_a_compaction_runs_is_neither_lost_no
     held = Held(GOOD)
     with replying(tmp_path, held) as host:
         session = opened(host)
+        words = {"sessionId": "s1", "kind": "followUp"}
 
         async def overlap() -> Answer:
             task = asyncio.create_task(
                 host.ask("context/compact", {"sessionId": "s1", "strategy": "model", "targetTokens": 1_500})
             )
             await held.reached.wait()
-            said = {"sessionId": "s1", "kind": "followUp", "content": "Said meanwhile."}
-            pushed: Answer = await host.ask("steer/push", said)
-            assert pushed["pending"] == 1
+            for number, text in enumerate(("Said meanwhile.", "Said after the request.")):
+                pushed: Answer = await host.ask("steer/push", {**words, "content": text})
+                assert pushed["pending"] == 1
+                if number == 0:
+                    made = await host.ask("context/prepare", {"sessionId": "s1", "phase": "iteration"})
+                    assert [note["content"] for note in made["steering"]] == ["Said meanwhile."]
             held.go.set()
             report: Answer = await task
             return report
@@ -240,7 +244,7 @@ def test_e59_what_is_said_into_a_turn_while_a_compaction_runs_is_neither_lost_no
         host.reopen()
         session = host.open()
         messages = sent(session, "iteration")
-        assert messages[-1] == user("Said meanwhile.")
+        assert messages[-2:] == [user("Said meanwhile."), user("Said after the request.")]
         assert session.call("steer/pending")["items"] == []
 
 

@@ -335,7 +335,9 @@ def test_a_prepare_cancelled_at_any_moment_loses_nothing_and_says_nothing_twice(
     assert str(session.messages("model")).count("Keep the flag.") == 1
 
 
-def test_it_survives_a_restart_waiting_and_taken_in(host: LocalHost) -> None:
+@pytest.mark.parametrize("bookmark", [1, 1 << 40])
+def test_it_survives_a_restart_waiting_and_taken_in(host: LocalHost, bookmark: int) -> None:
+    host.configure({"storage": {"bookmarkBytes": bookmark}})
     session = opened(host)
     push(session, "followUp", "one", id="a")
     session.prepare()
