@@ -612,6 +612,9 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "steering.killed": Behaviour(
         "Killed at any moment, what was said into a turn is there once.", "octos.md §28"
     ),
+    "contract.preserved": Behaviour(
+        "A compaction preserves all that a contract names, or does not happen.", "behaviour.md §5"
+    ),
     "contract.ready": Behaviour(
         "Ready is a pass of every required validator, newest outcome, and a file of every artifact.",
         "octos.md §30",

@@ -51,6 +51,16 @@ def missing(before: References, shown: str) -> References:
     )
 
 
+def join_lost(before: References, *lost: References) -> References:
+    """What is in any of `lost`, in the order of `before`."""
+    invariants = {line for one in lost for line in one.invariants}
+    artifacts = {pair for one in lost for pair in one.artifacts}
+    return References(
+        tuple(line for line in before.invariants if line in invariants),
+        tuple(pair for pair in before.artifacts if pair in artifacts),
+    )
+
+
 def lines(lost: References) -> tuple[str, ...]:
     """Lines that put it back, word for word."""
     return (

@@ -78,10 +78,14 @@ def draft(
     if contract is not None:
         before = preservation.references(contract, preservation.join(said(item.view) for item in items))
         lost = preservation.missing(before, _everything(plan, items))
-        if lost.artifacts or lost.invariants:
+        # What is put back takes room, so that more of what had stayed may have to go: until nothing is lost.
+        while lost.artifacts or lost.invariants:
             plan = plan_with(msgspec.structs.replace(extra, held=preservation.lines(lost)))
             gone = preservation.missing(before, _everything(plan, items))
-            if gone.artifacts or gone.invariants:
+            if not (gone.artifacts or gone.invariants):
+                break
+            known, lost = lost, preservation.join_lost(before, lost, gone)
+            if lost == known:
                 raise CheckpointFailed("the contract cannot be preserved", hint="raise the target")
         preserved = preservation.count(before, lost)
     bodies: list[bytes] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.reports.checks import results, talk
 from tests.service.host import LocalHost, Refused, Session
@@ -325,3 +328,53 @@ def test_evidence_stays_whole_while_everything_around_it_is_elided(host: LocalHo
     talk(bare, 3, words=900, name="x")
     text = str(bare.prepare()["messages"])
     assert "40 passed\n40 passed" not in text
+
+
+def test_a_path_that_stands_in_arguments_alone_is_preserved(host: LocalHost) -> None:
+    """O section 15, weakness: only contents were looked at."""
+    session = host.open(model={"id": "claude-sonnet-4-5", "contextWindow": 20_000})
+    session.call(
+        "contract/declare", artifacts=[{"name": "deck", "pattern": "out/**/slide-*.png"}], invariants=[]
+    )
+    make = {"type": "tool_use", "id": "m", "name": "Bash", "input": {"command": "mk out/deck/slide-7.png"}}
+    session.append(
+        {"role": "user", "content": "Go."}, {"role": "assistant", "content": [make]}, results(("m", "ok"))
+    )
+    talk(session, 16)
+    report = session.compact(strategy="deterministic", targetTokens=2_500)
+    assert report["outcome"] == "applied"
+    assert report["audit"]["artifacts"]["total"] == 1
+    assert "out/deck/slide-7.png" in str(session.messages("model"))
+
+
+NUMBERS = itertools.count()
+
+
+@behaviour("contract.preserved")
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    sizes=st.lists(st.integers(2, 6_000), min_size=1, max_size=4),
+    paths=st.integers(0, 40),
+    target=st.integers(500, 9_000),
+)
+def test_a_compaction_preserves_all_of_a_contract_or_does_not_happen(
+    daemon: LocalHost, sizes: list[int], paths: int, target: int
+) -> None:
+    """O section 15: the error came after the messages had changed, and there was no way back."""
+    invariants = [f"Invariant {n} holds: " + "word " * size for n, size in enumerate(sizes)]
+    session = daemon.open(f"c{next(NUMBERS)}", model={"id": "m", "contextWindow": 60_000})
+    session.call("contract/declare", artifacts=[{"name": "x", "pattern": "out/*.png"}], invariants=invariants)
+    session.append({"role": "user", "content": "Go."})
+    for line in invariants:
+        session.append({"role": "assistant", "content": f"Noted: {line}"})
+    for number in range(paths):
+        session.append(*turn(number, f"out/{number}.png"))
+    talk(session, 6, words=200)
+    before = session.history_bytes("model")
+    report = session.compact(strategy="deterministic", targetTokens=target)
+    if report["outcome"] != "applied":
+        assert session.history_bytes("model") == before
+        return
+    shown = json.dumps(session.messages("model"))
+    assert all(line in shown for line in invariants)
+    assert all(f"out/{number}.png" in shown for number in range(paths))
