@@ -606,6 +606,9 @@ BEHAVIOURS: dict[str, Behaviour] = {
         "A pause or a cancel whose telling a crash may have cut off is told again within its turn.",
         "octos.md §28",
     ),
+    "steering.task": Behaviour(
+        "The request being worked on is carried with what was said into its turn.", "behaviour.md §5"
+    ),
     "steering.one-batch": Behaviour(
         "What a request takes in is written in one batch with the rest of its plan.", "behaviour.md §3"
     ),

@@ -282,16 +282,10 @@ def _compose(
         for i in range(unit.start, unit.end)
         if _is_request(items[i]) or _is_host(items[i])
     ]
-    newest = next((i for i in range(len(items) - 1, -1, -1) if _is_request(items[i])), None)
     task: Insert | None = None
     asked = ""
     if tail.first < len(units) or tail.tokens or given.behind == "work":
-        if newest is None:
-            task = _carried_task(state, items, start)
-            asked = _newest_request(state.summary)
-        elif newest < start:
-            task = Insert(ACTIVE_TASK + gate.clip_task(items[newest].view.text), "activeTask")
-            asked = items[newest].entry.facts.id
+        task, asked = _active_task(state, items, start)
     found = msgspec.structs.replace(
         found, constraints=tuple(said), exact_records=given.records, plan=given.plan
     )
@@ -349,6 +343,27 @@ def _behind_summary(items: Sequence[Item], units: Sequence[Unit]) -> int:
         if any(item.entry.facts.inserted == "summary" for item in items[unit.start : unit.end])
     )
     return max(summaries, default=0)
+
+
+def _active_task(state: SessionState, items: Sequence[Item], start: int) -> tuple[Insert | None, str]:
+    """The request being worked on where what stays from `start` on does not show it, and whose it is.
+
+    What was said into the turn since is part of it, and no request of its own: with it goes what of that
+    would not be shown either.
+    """
+    asking = [i for i, item in enumerate(items) if _is_request(item)]
+    newest = next((i for i in reversed(asking) if not items[i].entry.facts.steered), -1)
+    since = "\n\n".join([items[i].view.text for i in asking if newest < i < start])
+    if newest >= start:
+        return None, ""
+    if newest >= 0:
+        text = items[newest].view.text
+        whole = f"{text}\n\n{since}" if since else text
+        return Insert(ACTIVE_TASK + gate.clip_task(whole), "activeTask"), items[newest].entry.facts.id
+    carried = _carried_task(state, items, start)
+    if since and carried is not None:
+        carried = Insert(gate.clip_task(f"{carried.text}\n\n{since}"), "activeTask")
+    return carried, _newest_request(state.summary)
 
 
 def _carried_task(state: SessionState, items: Sequence[Item], start: int) -> Insert | None:

@@ -36,11 +36,12 @@ async def end_of(session: Session, message_id: str) -> int:
 
 
 def behind(session: Session, end: int) -> Literal["request", "work"] | None:
-    """What stays in the view from entry `end` on; None for nothing."""
+    """What stays in the view from entry `end` on; None for nothing. What was said into a turn is no request."""
     entries = session.state.view[end:]
     if not entries:
         return None
-    asked = any(entry.facts.user_turn and not entry.facts.inserted for entry in entries)
+    facts = [entry.facts for entry in entries]
+    asked = any(one.user_turn and not one.inserted and not one.steered for one in facts)
     return "request" if asked else "work"
 
 

@@ -166,6 +166,25 @@ def test_f70_opening_takes_memory_for_facts_and_not_for_bodies(host: LocalHost) 
     assert session.fetch("c7", offset=0, length=10)["content"] == "7 word wor"
 
 
+def test_f73_an_instruction_file_that_is_a_link_is_refused_with_a_reason_and_not_in_silence(
+    host: LocalHost, tmp_path: Path
+) -> None:
+    """`AGENTS.md` pointed at a key file, and went into the prompt."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (tmp_path / "config").write_text("Host secret-host")
+    (project / "AGENTS.md").symlink_to(tmp_path / "config")
+    (project / "CLAUDE.md").symlink_to("notes.md")
+    (project / "notes.md").write_text("Run make.")
+    made = host.call("prompt/build", workspace=project.as_uri(), base="Be careful.")
+    assert made["text"] == "Be careful."
+    assert [(layer.get("path"), layer.get("skipped")) for layer in made["layers"]] == [
+        (None, None),
+        ("CLAUDE.md", "symlinkRefused"),
+        ("AGENTS.md", "symlinkRefused"),
+    ]
+
+
 def test_f75_what_is_stored_is_for_its_owner_alone(host: LocalHost) -> None:
     session = host.open()
     session.append(user("x" * 2_000_000), said("y"))

@@ -507,3 +507,61 @@ def test_a_control_is_told_again_only_after_a_crash_in_its_turn_and_before_any_r
     session.report(made["requestId"], said("Done."))
     host.reopen()
     assert host.open().prepare("iteration")["steering"] == []
+
+
+@behaviour("steering.task")
+def test_the_request_being_worked_on_is_carried_with_what_was_said_into_its_turn(host: LocalHost) -> None:
+    session = host.open(model=MODEL)
+    session.append(user("Port the parser to Rust."))
+    for number in range(4):
+        for step in range(6):
+            call_id = f"c{number}.{step}"
+            session.append(calls(call_id), results((call_id, "word " * 600)))
+            if step == 1:
+                push(session, "followUp", f"Mind point {number}.")
+                session.prepare("iteration")
+        report = session.compact(strategy="deterministic", targetTokens=3_000)
+        assert report["outcome"] == "applied"
+        text = str(session.messages("model")[-1]["content"])
+        assert "Port the parser to Rust." in text
+        points = [f"Mind point {n}." for n in range(number + 1)]
+        assert [point in text for point in points] == [True] * len(points)
+        assert sorted(points, key=text.index) == points
+    session.append(said("Done."), user("Now the printer."), calls("p"), results(("p", "word " * 3_000)))
+    session.append(calls("q"), results(("q", "word " * 600)))
+    assert session.compact(strategy="deterministic", targetTokens=2_000)["outcome"] == "applied"
+    tail = [str(message["content"]) for message in session.messages("model")[1:]]
+    assert any("Now the printer." in text for text in tail)
+    assert not any("[The request" in text and "Port the parser" in text for text in tail)
+
+
+def test_compacting_up_to_a_message_keeps_the_task_where_only_a_follow_up_stays_behind(
+    host: LocalHost,
+) -> None:
+    session = host.open(model=MODEL)
+    session.append(user("Port the parser to Rust."))
+    for step in range(10):
+        answer = session.append(calls(f"c{step}"), results((f"c{step}", "word " * 600)))
+    push(session, "followUp", "Mind the tests.")
+    session.prepare("iteration")
+    report = session.compact(strategy="deterministic", upTo=answer["messageIds"][-1], targetTokens=3_000)
+    assert report["outcome"] == "applied"
+    shown = [str(message["content"]) for message in session.messages("model")]
+    assert "Port the parser to Rust." in shown[-2]
+    assert shown[-1] == "Mind the tests."
+
+
+@pytest.mark.parametrize("target", ["openai-chat", "openai-responses", "gemini"])
+def test_what_waits_when_the_dialect_changes_is_said_in_the_new_one(host: LocalHost, target: str) -> None:
+    session = opened(host)
+    push(session, "followUp", "before", id="a")
+    session.prepare()
+    push(session, "followUp", "after", id="b")
+    session.call("session/update", dialect=target, model={"id": "m", "contextWindow": 60_000})
+    messages = session.prepare("iteration")["messages"]
+    assert host.call("context/validate", dialect=target, messages=messages)["ok"]
+    text = json.dumps(messages)
+    assert text.index("before") < text.index("after")
+    host.reopen()
+    session = host.open(dialect=None)
+    assert session.prepare("iteration")["messages"] == messages
