@@ -72,8 +72,8 @@ async def record(
 ) -> int:
     """Record how a validator's run ended; answers the revision.
 
-    Raises NotFound for a validator nobody declared and for an unknown call, OutsideWorkspace for evidence
-    elsewhere, Timeout, and what committing raises.
+    Raises NotFound for a validator nobody declared, an unknown call and evidence that can be no file,
+    OutsideWorkspace for evidence elsewhere, Timeout, and what committing raises.
     """
     contract = session.state.contract
     if contract is None or all(validator.id != validator_id for validator in contract.validators):
@@ -81,15 +81,12 @@ async def record(
     if call_id and call_id not in session.state.calls:
         raise NotFound("no such tool call", hint="recall/list names them", field="toolCallId")
     files = _Files(session, contract)
-    try:
-        subject = (await _look(lambda: files.survey(evidence_path)))[1]
-    except NotFound:
-        subject = ""
+    survey = await _look(lambda: files.survey(evidence_path))
     async with session.lane:
         event = ValidatorRecorded(
             validator_id=validator_id,
             status=status,
-            subject=subject,
+            subject=survey.subject if survey else "",
             reason=reason,
             evidence_path=evidence_path,
             call_id=call_id,
@@ -110,12 +107,11 @@ async def status(session: Session) -> Standing:
         return Standing((Lack("contract", "undeclared"),), ())
     verdicts = dict(session.state.verdicts)
     warnings: list[Lack] = []
-    files = _Files(session, contract)
-    try:
-        found, subject = await _look(files.survey)
-    except NotFound as error:
-        warnings.append(Lack("workspace", error.kind))
-        found, subject = [Found(refusal=error.kind)] * len(contract.artifacts), ""
+    survey = await _look(_Files(session, contract).survey)
+    if survey is None:
+        warnings.append(Lack("workspace", NotFound.kind))
+        survey = _Survey((Found(refusal=NotFound.kind),) * len(contract.artifacts), "")
+    found, subject = survey.found, survey.subject
     missing = [lack for pair in zip(contract.artifacts, found) if (lack := _lack_of_file(*pair)) is not None]
     for artifact, one in zip(contract.artifacts, found):
         if one.paths and one.refusal:
@@ -154,6 +150,13 @@ async def _look(work: Callable[[], T]) -> T:
     return found[0]
 
 
+class _Survey(msgspec.Struct, frozen=True):
+    """What each artifact's pattern finds, and the digest of that and of all the session wrote."""
+
+    found: tuple[Found, ...]
+    subject: str
+
+
 class _Files:
     """The files a contract and a session speak of, as the session stood when this was made."""
 
@@ -162,17 +165,21 @@ class _Files:
         self._artifacts = contract.artifacts
         self._transcript = tuple(session.state.transcript)
 
-    def survey(self, evidence_path: str = "") -> tuple[list[Found], str]:
-        """What each artifact's pattern finds, and the digest of that and of all the session wrote. Blocking.
+    def survey(self, evidence_path: str = "") -> _Survey | None:
+        """The files as they are now; None where there is no workspace. Blocking.
 
-        Raises NotFound where there is no workspace, OutsideWorkspace for evidence that lies elsewhere.
+        Raises OutsideWorkspace for evidence that lies elsewhere, NotFound for what can be no file.
         """
-        with Boundary(self._root) as boundary:
+        try:
+            boundary = Boundary(self._root)
+        except NotFound:
+            return None
+        with boundary:
             if evidence_path:
                 boundary.locate(evidence_path)
-            found = [find(boundary, artifact.pattern) for artifact in self._artifacts]
+            found = tuple(find(boundary, artifact.pattern) for artifact in self._artifacts)
             paths = {path for one in found for path in one.paths}
-            return found, digest(boundary, paths | self._written(boundary))
+            return _Survey(found, digest(boundary, paths | self._written(boundary)))
 
     def _written(self, boundary: Boundary) -> set[str]:
         """Files of the workspace that the session itself wrote."""

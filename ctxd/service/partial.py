@@ -36,7 +36,7 @@ async def end_of(session: Session, message_id: str) -> int:
 
 
 def behind(session: Session, end: int) -> Literal["request", "work"] | None:
-    """What stays in the view from entry `end` on; None for nothing. What was said into a turn is no request."""
+    """What stays in the view from entry `end` on, None for nothing; steering is work, and no request."""
     entries = session.state.view[end:]
     if not entries:
         return None

@@ -242,12 +242,21 @@ def test_what_nobody_declared_or_called_cannot_be_recorded(
     assert session.revision == revision
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "../outside.txt", "~/evidence"])
-def test_evidence_elsewhere_is_refused(host: LocalHost, workspace: Path, path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/etc/passwd", "outsideWorkspace"),
+        ("../outside.txt", "outsideWorkspace"),
+        ("~/evidence", "outsideWorkspace"),
+        ("a\0b", "notFound"),
+    ],
+)
+def test_evidence_elsewhere_is_refused(host: LocalHost, workspace: Path, path: str, kind: str) -> None:
     session = declared(host, workspace)
+    revision = session.revision
     with pytest.raises(Refused) as refused:
         record(session, "tests", "pass", evidencePath=path)
-    assert refused.value.kind == "outsideWorkspace"
+    assert (refused.value.kind, session.revision) == (kind, revision)
     record(session, "tests", "pass", evidencePath="reports/tests.xml")
 
 
