@@ -10,8 +10,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 
 from ctxd.model.errors import NotFound, NotRegularFile, OutsideWorkspace, SymlinkRefused
 
@@ -26,38 +24,6 @@ def open_by_steps(folder: int, name: str) -> int:
     Raises SymlinkRefused, NotRegularFile, OutsideWorkspace for a mounted file system, NotFound, OSError.
     """
     *steps, leaf = name.split("/")
-    with _descended(folder, steps) as here:
-        fd = _open_leaf(here, leaf, os.fstat(folder).st_dev)
-    if _mount_of(fd) != _mount_of(folder):
-        os.close(fd)
-        raise _mounted()
-    return fd
-
-
-def list_by_steps(folder: int, name: str) -> list[tuple[str, bool]]:
-    """What lies in a folder below, sorted: (name, whether it is a folder).
-
-    Links, devices and names that are no UTF-8 are left out. Raises as `open_by_steps`.
-    """
-    with _descended(folder, [] if name == "." else name.split("/")) as here:
-        fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=here)
-    try:
-        if _mount_of(fd) != _mount_of(folder):
-            raise _mounted()
-        with os.scandir(fd) as entries:
-            found = [
-                (entry.name, entry.is_dir(follow_symlinks=False))
-                for entry in entries
-                if entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False)
-            ]
-    finally:
-        os.close(fd)
-    return sorted(pair for pair in found if pair[0].isascii() or _is_text(pair[0]))
-
-
-@contextmanager
-def _descended(folder: int, steps: Sequence[str]) -> Iterator[int]:
-    """The folder so many steps below, while it is needed."""
     device = os.fstat(folder).st_dev
     here = folder
     try:
@@ -66,14 +32,14 @@ def _descended(folder: int, steps: Sequence[str]) -> Iterator[int]:
             if here != folder:
                 os.close(here)
             here = below
-        yield here
+        fd = _open_leaf(here, leaf, device)
     finally:
         if here != folder:
             os.close(here)
-
-
-def _is_text(name: str) -> bool:
-    return not any("\udc80" <= char <= "\udcff" for char in name)
+    if _mount_of(fd) != _mount_of(folder):
+        os.close(fd)
+        raise _mounted()
+    return fd
 
 
 def _enter(here: int, step: str, device: int) -> int:
@@ -125,3 +91,35 @@ def _mount_of(fd: int) -> str:
 
 def _mounted() -> OutsideWorkspace:
     return OutsideWorkspace("another file system is mounted there")
+
+
+def list_by_steps(folder: int, name: str) -> list[tuple[str, bool]]:
+    """What lies in a folder below, sorted: (name, whether it is a folder).
+
+    Links, devices and names that are no UTF-8 are left out. Raises as `open_by_steps`.
+    """
+    device = os.fstat(folder).st_dev
+    here = os.open(".", _STEP, dir_fd=folder)
+    try:
+        for step in () if name == "." else name.split("/"):
+            here, above = _enter(here, step, device), here
+            os.close(above)
+        fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=here)
+    finally:
+        os.close(here)
+    try:
+        if _mount_of(fd) != _mount_of(folder):
+            raise _mounted()
+        with os.scandir(fd) as entries:
+            found = [
+                (entry.name, entry.is_dir(follow_symlinks=False))
+                for entry in entries
+                if entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False)
+            ]
+    finally:
+        os.close(fd)
+    return sorted(pair for pair in found if pair[0].isascii() or _is_text(pair[0]))
+
+
+def _is_text(name: str) -> bool:
+    return not any("\udc80" <= char <= "\udcff" for char in name)
