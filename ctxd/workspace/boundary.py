@@ -26,7 +26,7 @@ from ctxd.model.errors import (
     SymlinkRefused,
 )
 from ctxd.workspace.beneath import is_supported, open_beneath
-from ctxd.workspace.walk import open_by_steps
+from ctxd.workspace.walk import enter_folder, open_by_steps
 
 MAX_PATH_BYTES = 4095
 
@@ -132,6 +132,20 @@ class Boundary:
                 time.sleep(SETTLED_NS / 1e9)
                 found = self._read_once(name, limit)
             return found
+        except OSError as error:
+            raise _refusal(error) from error
+
+    def enter(self, path: str, *, create: bool) -> int | None:
+        """Open a folder below the root, a descriptor for the caller to close; None where there is none.
+
+        With `create` folders that are missing are made. Raises OutsideWorkspace, SymlinkRefused,
+        NotRegularFile for what is no folder, NotFound where none can be made.
+        """
+        name = self.locate(path)
+        try:
+            return enter_folder(self._folder, name, create=create)
+        except FileNotFoundError:
+            return None
         except OSError as error:
             raise _refusal(error) from error
 

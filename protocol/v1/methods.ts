@@ -27,6 +27,17 @@ import type {
   Health,
   HookPreCompactParams,
   HookPreCompactResult,
+  MemoryDeleteParams,
+  MemoryIndexParams,
+  MemoryIndexResult,
+  MemoryListParams,
+  MemoryListResult,
+  MemoryReadParams,
+  MemoryReadResult,
+  MemorySearchParams,
+  MemorySearchResult,
+  MemoryWriteParams,
+  MemoryWriteResult,
   Projection,
   RecallFetchParams,
   RecallFetchResult,
@@ -118,6 +129,18 @@ export interface RequestsToDaemon {
   "recall/list": { params: RecallListParams; result: RecallListResult };
   /** Search all tool outputs ever stored, by words of what they printed and what they were about. */
   "recall/search": { params: RecallSearchParams; result: RecallSearchResult };
+  /** The index of a workspace's memory, within bounds; what is left out is named. */
+  "memory/index": { params: MemoryIndexParams; result: MemoryIndexResult };
+  /** List the topics. */
+  "memory/list": { params: MemoryListParams; result: MemoryListResult };
+  /** Read a topic whole, with the provenance of what ctxd wrote in it. */
+  "memory/read": { params: MemoryReadParams; result: MemoryReadResult };
+  /** Add entries to a topic, or replace it. */
+  "memory/write": { params: MemoryWriteParams; result: MemoryWriteResult };
+  /** Delete a topic; its last version stays in the ledger. */
+  "memory/delete": { params: MemoryDeleteParams; result: Empty };
+  /** Search topics and episodes by words, English and Chinese. */
+  "memory/search": { params: MemorySearchParams; result: MemorySearchResult };
   /** Say what must be preserved through every compaction, and what is to be delivered. */
   "contract/declare": { params: ContractDeclareParams; result: Empty };
   /** How the daemon is. */

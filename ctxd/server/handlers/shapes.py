@@ -17,7 +17,7 @@ from ctxd.model.summary import PlanSnapshot, SessionSummary
 from ctxd.server.wire import compactions, hosts, projections, sessions
 from ctxd.server.wire.base import NativeValue
 from ctxd.service import pins
-from ctxd.service.compactions import Compaction, Size
+from ctxd.service.compactions import Compaction, Remembered, Size
 from ctxd.service.description import Meta
 from ctxd.service.host import SampleRequest
 from ctxd.service.listing import Row
@@ -169,6 +169,7 @@ def compaction(session: Session, done: Compaction) -> compactions.CompactionRepo
             )
             for file in done.files.files
         ],
+        memory=_remembered(done.remembered) if done.remembered else None,
         rejected_files=[
             compactions.RejectedFile(path=file.path, reason=file.reason) for file in done.files.rejected
         ]
@@ -315,6 +316,18 @@ def _item(session: Session, entry: Entry) -> projections.Item:
     tokens = round(entry.tokens * session.state.ratio) + entry.media
     return projections.Item(
         message_id=entry.facts.id, tokens=max(0, tokens), bytes=max(0, entry.size), fidelity=fidelity
+    )
+
+
+def _remembered(kept: Remembered) -> compactions.RememberedReport:
+    return compactions.RememberedReport(
+        outcome=kept.outcome,
+        entries=kept.entries,
+        topics=list(kept.topics),
+        rejected=kept.rejected,
+        duplicates=kept.duplicates,
+        episodes=kept.episodes,
+        failure=kept.failure or None,
     )
 
 
