@@ -659,4 +659,70 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "fidelity.reported": Behaviour(
         "A report says of every unit what became of it and what is shown of it.", "behaviour.md §5"
     ),
+    # Project memory, episodes and memory search.
+    "D14.previous-version": Behaviour(
+        "A version of a topic that loses something is in the ledger first.", "reliability.md D14"
+    ),
+    "D14.one-writer": Behaviour("Daemons change a topic one after another.", "reliability.md D14"),
+    "memory.editor": Behaviour(
+        "What a person's editor writes meanwhile is kept, and what it overwrote unseen comes back.",
+        "issue 5, shows 2",
+    ),
+    "memory.safe-files": Behaviour(
+        "A topic that is a link, has another name or is no file is never read nor written.",
+        "reliability.md D14",
+    ),
+    "memory.provenance": Behaviour(
+        "Of every entry it is known who said it, where and when.", "issue 5, build"
+    ),
+    "memory.episodes": Behaviour("Every compaction leaves its typed state as an episode.", "issue 5, build"),
+    "memory.index-rebuildable": Behaviour(
+        "The memory's search index can be deleted at any time.", "issue 5, build"
+    ),
+    "memory.consolidation-rules": Behaviour(
+        "A rule for what to remember looks at the beginning of a sentence of the user's alone.",
+        "blade.md §14",
+    ),
+    "memory.consolidation": Behaviour(
+        "After a checkpoint the user's words to remember are in the workspace's memory, each once.",
+        "behaviour.md §5",
+    ),
+    "memory.never-fails": Behaviour("No memory can make a compaction fail.", "behaviour.md §5"),
+    "memory.off": Behaviour("Memory can be switched off, whole or in parts.", "issue 5, build"),
+    "memory.secrets": Behaviour("Memory keeps no secrets.", "behaviour.md §8"),
+    "memory.supersession": Behaviour(
+        "A newer entry that says otherwise takes the place of the old one, which stays marked.",
+        "reports.md F76",
+    ),
+    "memory.compare-and-swap": Behaviour(
+        "A write against a version that is not there any more changes nothing.", "reliability.md D14"
+    ),
+    "memory.headroom": Behaviour(
+        "A write says how much may follow before something is left out.", "reports.md F76"
+    ),
+    "memory.in-workspace": Behaviour(
+        "Memory in the repository is reached through the workspace's boundary alone.", "issue 5, build"
+    ),
+    "memory.search-chinese": Behaviour("Chinese queries find Chinese entries.", "issue 5, shows 2"),
+    "memory.search-order": Behaviour("Of equal answers the newest comes first.", "issue 5, build"),
+    "memory.vectors": Behaviour(
+        "With vectors other words for the same are found, offline; without them words are.", "issue 5, build"
+    ),
+    "memory.untrusted": Behaviour("What memory says is shown as quoted background.", "issue 5, build"),
+    "memory.topic-names": Behaviour(
+        "A topic's name is a file's name on every system, or it is refused.", "reliability.md §3"
+    ),
+    "memory.managed-block": Behaviour(
+        "The index has one block of ctxd's, and what a person wrote around it stays.", "issue 5, build"
+    ),
+    "memory.index-bounded": Behaviour(
+        "The index keeps its bounds, keeps the newest, and names exactly what it leaves out.",
+        "reports.md F76",
+    ),
+    "memory.search-floor": Behaviour(
+        "A query about nothing known finds nothing, in English and Chinese.", "issue 5, shows 2"
+    ),
+    "memory.writers": Behaviour(
+        "Daemons and a person's editor that write at once lose no entry and tear no file.", "issue 5, shows 2"
+    ),
 }

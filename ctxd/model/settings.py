@@ -158,6 +158,29 @@ class WorkspaceOptions(_Group, frozen=True):
     snapshots: bool = False
 
 
+class MemoryOptions(_Group, frozen=True):
+    """Project memory (behaviour.md, section 9). `enabled` false shows, finds and writes nothing.
+
+    `location`: the state folder, or `.ctxd/memory` in the workspace. `consolidate`: what the user asked to
+    remember is written down after a compaction. `episodes`: each compaction is kept to be found later.
+    The index is shown within `index_lines`, `index_bytes` and `index_tokens`; a topic is at most
+    `topic_lines` and `topic_bytes`, and `topic_tokens` is where its headroom ends. `vectors`: search by
+    meaning too, with `ctxd-server[vectors]`.
+    """
+
+    enabled: bool = True
+    location: Literal["state", "workspace"] = "state"
+    consolidate: bool = True
+    episodes: bool = True
+    index_lines: Positive = 200
+    index_bytes: Positive = 25_600
+    index_tokens: Positive = 6_000
+    topic_lines: Positive = 20_000
+    topic_bytes: Positive = 1_048_576
+    topic_tokens: Positive = 262_144
+    vectors: bool = False
+
+
 class Wire(_Group, frozen=True):
     """`max_message_bytes`: largest frame. `max_bytes`: provider request size, 0 for the dialect's own."""
 
@@ -179,4 +202,5 @@ class Settings(_Group, frozen=True):
     recall: RecallOptions = RecallOptions()
     cache: CacheOptions = CacheOptions()
     workspace: WorkspaceOptions = WorkspaceOptions()
+    memory: MemoryOptions = MemoryOptions()
     wire: Wire = Wire()

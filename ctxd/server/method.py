@@ -10,7 +10,7 @@ import msgspec
 from ctxd.server.wire.base import Wire
 
 Noun = Literal[
-    "context", "contracts", "pins", "prompts", "recall", "sessions", "status", "steering", "tokens"
+    "context", "contracts", "memory", "pins", "prompts", "recall", "sessions", "status", "steering", "tokens"
 ]
 """Names of the modules of handlers."""
 
@@ -64,6 +64,7 @@ def load_handlers() -> dict[Noun, Any]:
     from ctxd.server.handlers import (
         context,
         contracts,
+        memory,
         pins,
         prompts,
         recall,
@@ -76,6 +77,7 @@ def load_handlers() -> dict[Noun, Any]:
     return {
         "context": context,
         "contracts": contracts,
+        "memory": memory,
         "pins": pins,
         "prompts": prompts,
         "recall": recall,

@@ -23,9 +23,10 @@ from ctxd.server.faults import invalid_params
 FILE_NAME = ".ctxd.toml"
 MAX_FILE_BYTES = 65_536
 
-TRUSTED_ONLY = frozenset({"storage", "summarizer"})
+TRUSTED_ONLY = frozenset({"memory", "storage", "summarizer"})
 """Groups that a workspace's file cannot set: a cloned repository must not choose where sessions are
-kept, nor whom they are sent to for a summary (with a key from the host's environment)."""
+kept and what is remembered of them, nor whom they are sent to for a summary (with a key from the
+host's environment)."""
 
 Layer = Literal["file", "init", "change"]
 _ORDER: tuple[Layer, ...] = ("file", "init", "change")

@@ -51,6 +51,21 @@ class Job(msgspec.Struct, frozen=True):
     hook_failure: str = ""
 
 
+class Remembered(msgspec.Struct, frozen=True):
+    """What a compaction left in the workspace's memory. `failure` is an error kind.
+
+    `rejected` entries held secrets, `duplicates` were there already, `episodes` were kept.
+    """
+
+    outcome: Literal["written", "nothing", "disabled", "failed"]
+    entries: int = 0
+    topics: tuple[str, ...] = ()
+    rejected: int = 0
+    duplicates: int = 0
+    episodes: int = 0
+    failure: str = ""
+
+
 class Compaction(msgspec.Struct, frozen=True):
     """The outcome of one attempt.
 
@@ -79,6 +94,7 @@ class Compaction(msgspec.Struct, frozen=True):
     usage: dict[str, Any] | None = None
     sampling: SampleRequest | None = None
     files: Restored = Restored()
+    remembered: Remembered | None = None
 
 
 class Snapshot(msgspec.Struct, frozen=True):

@@ -32,6 +32,7 @@ from ctxd.service.compactions import (
 from ctxd.service.eliding import plan_everything
 from ctxd.service.host import HookReply, HookRequest
 from ctxd.service.outcomes import ended, planned
+from ctxd.service.remembering import remember
 from ctxd.service.replacing import MAX_BYTES, MAX_MESSAGES, Drafted, broken_rule, draft, gone
 from ctxd.service.restoring import recent_files
 from ctxd.service.session import Session, Written
@@ -65,7 +66,7 @@ async def compact(session: Session, job: Job) -> Compaction:
             await session.settle()
             snapshot = await _take(session, job)
         async with _announced(session):
-            return await _run(session, job, snapshot)
+            return await remember(session, await _run(session, job, snapshot))
 
 
 async def commit_plan(session: Session, plan_id: str, summary: str | None) -> Compaction:
@@ -87,13 +88,13 @@ async def commit_plan(session: Session, plan_id: str, summary: str | None) -> Co
         async with _announced(session):
             if waiting is not None:
                 del session.waiting[plan_id]
-                return await _take_input(session, waiting, summary or "")
+                return await remember(session, await _take_input(session, waiting, summary or ""))
             assert plan is not None
             async with session.lane:
                 _check_revision(session, plan.revision)
                 done = await _commit(session, plan)
                 del session.plans[plan_id]
-                return done
+            return await remember(session, done)
 
 
 async def undo(session: Session, checkpoint_id: str | None) -> None:

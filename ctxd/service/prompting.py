@@ -29,7 +29,7 @@ class Given(msgspec.Struct, frozen=True):
     extras: tuple[tuple[str, str], ...] = ()
 
 
-async def build(workspace: str, asked: Given, *, memory: str = "") -> Prompt:
+async def build(workspace: str, asked: Given, *, memory: Layer | None = None) -> Prompt:
     """The prompt of a workspace. `memory` is the index of its memory, which is volatile.
 
     Raises NotFound where something is to be looked for and there is no such folder, OutsideWorkspace where
@@ -45,8 +45,8 @@ async def build(workspace: str, asked: Given, *, memory: str = "") -> Prompt:
     layers += found.get("projectInstructions") or _explicit("projectInstructions", asked.project_instructions)
     layers += found.get("agents") or _explicit("agents", asked.agents)
     layers += prompt.supersede([prompt.given("extra", text, title) for title, text in asked.extras])
-    if memory.strip():
-        layers.append(prompt.given("memory", memory))
+    if memory is not None:
+        layers.append(memory)
     return prompt.compose(layers)
 
 

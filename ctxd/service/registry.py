@@ -153,6 +153,8 @@ class Registry:
         await self.close_session(session_id)
         await anyio.to_thread.run_sync(delete_session, layout, session_id, self.client)
         await anyio.to_thread.run_sync(self._listing.forget, session_id, path)
+        memory = await self.environment.memories.of(path)
+        await anyio.to_thread.run_sync(memory.episodes.forget, session_id)
 
     async def fork(self, session_id: str, at: str | None) -> Session:
         """A new session of the same workspace with the past of another, up to and with message `at`.
@@ -210,6 +212,7 @@ class Registry:
         for ledger in self._ledgers.values():
             ledger.close()
         self._ledgers.clear()
+        await self.environment.memories.close()
         await anyio.to_thread.run_sync(self._writer.close)
         await anyio.to_thread.run_sync(self._listing.close)
 

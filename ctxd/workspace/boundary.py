@@ -26,7 +26,7 @@ from ctxd.model.errors import (
     SymlinkRefused,
 )
 from ctxd.workspace.beneath import is_supported, open_beneath
-from ctxd.workspace.walk import list_by_steps, open_by_steps
+from ctxd.workspace.walk import enter_folder, list_by_steps, open_by_steps
 
 MAX_PATH_BYTES = 4095
 
@@ -143,6 +143,20 @@ class Boundary:
         name = self.locate(path)
         try:
             return list_by_steps(self._folder, name)
+        except OSError as error:
+            raise _refusal(error) from error
+
+    def enter(self, path: str, *, create: bool) -> int | None:
+        """Open a folder below the root, a descriptor for the caller to close; None where there is none.
+
+        With `create` folders that are missing are made. Raises OutsideWorkspace, SymlinkRefused,
+        NotRegularFile for what is no folder, NotFound where none can be made.
+        """
+        name = self.locate(path)
+        try:
+            return enter_folder(self._folder, name, create=create)
+        except FileNotFoundError:
+            return None
         except OSError as error:
             raise _refusal(error) from error
 

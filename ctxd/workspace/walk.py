@@ -7,6 +7,7 @@ nowhere else.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -40,6 +41,38 @@ def open_by_steps(folder: int, name: str) -> int:
         os.close(fd)
         raise _mounted()
     return fd
+
+
+def enter_folder(folder: int, name: str, *, create: bool) -> int:
+    """Open a folder below a folder, step by step, making what is missing if asked. The caller closes it.
+
+    Raises SymlinkRefused, OutsideWorkspace for a mounted file system, NotRegularFile, OSError.
+    """
+    device = os.fstat(folder).st_dev
+    here = os.dup(folder)
+    try:
+        for step in name.split("/"):
+            if create:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(step, 0o755, dir_fd=here)
+                    os.fsync(here)
+            try:
+                below = _enter(here, step, device)
+            except NotADirectoryError:
+                raise NotRegularFile("the path is no folder") from None
+            try:
+                opened = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=below)
+            finally:
+                os.close(below)
+            here, before = opened, here
+            os.close(before)
+    except BaseException:
+        os.close(here)
+        raise
+    if _mount_of(here) != _mount_of(folder):
+        os.close(here)
+        raise _mounted()
+    return here
 
 
 def _enter(here: int, step: str, device: int) -> int:

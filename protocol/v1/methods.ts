@@ -31,6 +31,17 @@ import type {
   Health,
   HookPreCompactParams,
   HookPreCompactResult,
+  MemoryDeleteParams,
+  MemoryIndexParams,
+  MemoryIndexResult,
+  MemoryListParams,
+  MemoryListResult,
+  MemoryReadParams,
+  MemoryReadResult,
+  MemorySearchParams,
+  MemorySearchResult,
+  MemoryWriteParams,
+  MemoryWriteResult,
   Projection,
   PromptBuildParams,
   PromptBuildResult,
@@ -128,6 +139,18 @@ export interface RequestsToDaemon {
   "recall/list": { params: RecallListParams; result: RecallListResult };
   /** Search all tool outputs ever stored, by words of what they printed and what they were about. */
   "recall/search": { params: RecallSearchParams; result: RecallSearchResult };
+  /** The index of a workspace's memory, within bounds; what is left out is named. */
+  "memory/index": { params: MemoryIndexParams; result: MemoryIndexResult };
+  /** List the topics. */
+  "memory/list": { params: MemoryListParams; result: MemoryListResult };
+  /** Read a topic whole, with the provenance of what ctxd wrote in it. */
+  "memory/read": { params: MemoryReadParams; result: MemoryReadResult };
+  /** Add entries to a topic, or replace it. */
+  "memory/write": { params: MemoryWriteParams; result: MemoryWriteResult };
+  /** Delete a topic; its last version stays in the ledger. */
+  "memory/delete": { params: MemoryDeleteParams; result: Empty };
+  /** Search topics and episodes by words, English and Chinese. */
+  "memory/search": { params: MemorySearchParams; result: MemorySearchResult };
   /** Put a system prompt together: given texts, the workspace's instruction files, extras, memory apart. */
   "prompt/build": { params: PromptBuildParams; result: PromptBuildResult };
   /** Say something into the turn that runs; the next prepared request takes it in. */

@@ -117,6 +117,8 @@ export interface CompactionReport {
   restoredFiles: RestoredFile[];
   /** Recently touched files that are not put back, the newest of them. */
   rejectedFiles?: RejectedFile[];
+  /** What was remembered after an applied checkpoint; it cannot make one fail. */
+  memory?: RememberedReport;
   /** Pinned messages and texts kept whole. */
   pins: number;
   /** Samples taken from a model. */
@@ -502,9 +504,9 @@ export interface ErrorData {
   /** `sessionLocked`. */
   holder?: Holder;
   /** `revisionConflict`: what the caller sent. */
-  expected?: number;
-  /** `revisionConflict`: the session's revision. */
-  actual?: number;
+  expected?: number | string;
+  /** `revisionConflict`: the session's revision, or the topic's digest. */
+  actual?: number | string;
   /** `revisionConflict` of files: those the session did not edit, at most 50. */
   paths?: string[];
   /** `cannotReach`, tokens. */
@@ -537,6 +539,8 @@ export interface ErrorData {
   pinId?: string;
   /** `notFound`: the parameter that names nothing. */
   field?: string;
+  /** `notFound`: the topics there are. */
+  topics?: string[];
   /** `corrupt`, `notFound`: `sha256:<hex>` of the bytes. */
   digest?: string;
   /** `corrupt`: number of the log's segment. */
@@ -674,6 +678,172 @@ export interface Loss {
   detail: string;
 }
 
+/** Parameters of `memory/delete`. */
+export interface MemoryDeleteParams {
+  /** File URI of the workspace's folder. */
+  workspace: string;
+  /** Name of a topic; `MEMORY` is the index. */
+  topic: string;
+}
+
+/** A line that ctxd wrote, and where it comes from. Lines without one are a person's. */
+export interface MemoryEntry {
+  /** 1-based. */
+  line: number;
+  /** Milliseconds since 1970. */
+  writtenAt: number;
+  /** Whose words it is. */
+  author: "user" | "model" | "host";
+  sessionId?: string;
+  /** Where it was said. */
+  messageId?: string;
+  /** True once a newer entry took its place. */
+  superseded?: boolean;
+}
+
+/** What may still be written before a bound is reached. */
+export interface MemoryHeadroom {
+  lines: number;
+  bytes: number;
+  tokens: number;
+}
+
+/** An answer. */
+export interface MemoryHit {
+  kind: "topic" | "episode";
+  /** The topic, or the checkpoint of the episode. */
+  name: string;
+  text: string;
+  /** Share of what was asked that it covers, 0 to 1. */
+  score: number;
+  sessionId?: string;
+}
+
+/** Parameters of `memory/index`. */
+export interface MemoryIndexParams {
+  /** File URI of the workspace's folder. */
+  workspace: string;
+}
+
+/** The index within its bounds. What it leaves out it names, in the text too. */
+export interface MemoryIndexResult {
+  text: string;
+  /** Lines of `text`. */
+  lines: number;
+  /** Lines of the index file that are left out. */
+  omittedLines: number;
+  /** Bytes of `text`. */
+  bytes: number;
+  /** Tokens of `text`, by o200k. */
+  tokens?: number;
+  /** Exactly which lines those are. */
+  omitted?: MemoryOmission[];
+  /** Topics that are not listed. */
+  omittedTopics?: string[];
+}
+
+/** Parameters of `memory/list`. */
+export interface MemoryListParams {
+  /** File URI of the workspace's folder. */
+  workspace: string;
+}
+
+/** All topics, the most recently changed first. */
+export interface MemoryListResult {
+  topics: MemoryTopic[];
+}
+
+/** Lines of the index file that are left out. */
+export interface MemoryOmission {
+  /** First line, 1-based. */
+  first: number;
+  /** Last line. */
+  last: number;
+  bytes: number;
+  /** Day of the oldest entry among them. */
+  since?: string;
+  /** Day of the newest entry among them. */
+  until?: string;
+}
+
+/** Project memory. `enabled` false shows, finds and writes nothing. `location`: the state folder, or `.ctxd/memory` in the workspace. `consolidate`: what the user asked to remember is written down after a compaction. `episodes`: each compaction is kept to be found later. The index is shown within `indexLines`, `indexBytes` and `indexTokens`; a topic is at most `topicLines` and `topicBytes`, and `topicTokens` is where its headroom ends. `vectors`: search by meaning too, with `ctxd-server[vectors]`. */
+export interface MemoryOptions {
+  enabled?: boolean;
+  location?: "state" | "workspace";
+  consolidate?: boolean;
+  episodes?: boolean;
+  indexLines?: number;
+  indexBytes?: number;
+  indexTokens?: number;
+  topicLines?: number;
+  topicBytes?: number;
+  topicTokens?: number;
+  vectors?: boolean;
+}
+
+/** Parameters of `memory/read`. */
+export interface MemoryReadParams {
+  /** File URI of the workspace's folder. */
+  workspace: string;
+  /** Name of a topic; `MEMORY` is the index. */
+  topic: string;
+}
+
+/** A topic as it is now. */
+export interface MemoryReadResult {
+  text: string;
+  /** `sha256:<hex>` of the topic's bytes. */
+  digest: string;
+  /** The newest 1,000 that ctxd wrote. */
+  entries?: MemoryEntry[];
+}
+
+/** Parameters of `memory/search`. */
+export interface MemorySearchParams {
+  /** File URI of the workspace's folder. */
+  workspace: string;
+  query: string;
+  limit?: number;
+}
+
+/** Answers, best first, newest first among equals; none where nothing known is asked for. */
+export interface MemorySearchResult {
+  hits: MemoryHit[];
+  /** The hits as a model may be shown them: quoted, as untrusted background. */
+  text?: string;
+}
+
+/** A topic in a listing. */
+export interface MemoryTopic {
+  name: string;
+  bytes: number;
+  /** Milliseconds since 1970. */
+  modifiedAt: number;
+}
+
+/** Parameters of `memory/write`. */
+export interface MemoryWriteParams {
+  /** File URI of the workspace's folder. */
+  workspace: string;
+  /** Name of a topic; `MEMORY` is the index. */
+  topic: string;
+  content: string;
+  mode?: "append" | "overwrite";
+  /** Write only if the topic still has it; empty: only if there is none. */
+  ifDigest?: string;
+}
+
+/** The topic as it was written. */
+export interface MemoryWriteResult {
+  /** `sha256:<hex>` of the topic's bytes. */
+  digest: string;
+  headroom: MemoryHeadroom;
+  /** Entries that were there already. */
+  duplicates?: number;
+  /** Older entries whose place these took. */
+  superseded?: number;
+}
+
 /** What a host knows about a message beside its native form. */
 export interface MessageMeta {
   /** The host's own id; the daemon's message id when given. */
@@ -735,6 +905,7 @@ export interface Options {
   recall?: RecallOptions;
   cache?: CacheOptions;
   workspace?: WorkspaceOptions;
+  memory?: MemoryOptions;
   wire?: WireOptions;
 }
 
@@ -1062,6 +1233,23 @@ export interface RejectedFile {
   path: string;
   /** An error kind (`outsideWorkspace`, `sensitive`, …), `binary`, `generated`, `empty`, `inView` or `noRoom`. */
   reason: string;
+}
+
+/** What a compaction left in the workspace's memory. */
+export interface RememberedReport {
+  outcome: "written" | "nothing" | "disabled" | "failed";
+  /** Entries added, in the user's own words. */
+  entries: number;
+  /** Where they were added. */
+  topics: string[];
+  /** Entries left out because they held secrets. */
+  rejected: number;
+  /** Entries that were there already. */
+  duplicates: number;
+  /** Episodes kept for `memory/search`. */
+  episodes: number;
+  /** With `failed`: an error kind. */
+  failure?: string;
 }
 
 /** An error object of JSON-RPC. */

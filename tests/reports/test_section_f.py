@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -218,3 +219,28 @@ def test_f77_the_cached_prefix_is_rewritten_in_batches_that_say_what_they_cost(s
 @pytest.fixture
 def session(host: LocalHost) -> Session:
     return host.open(model=MODEL)
+
+
+def test_f76_a_correction_is_never_what_the_index_cuts(host: LocalHost, folder: Path) -> None:
+    workspace = folder.as_uri()
+
+    def call(method: str, **params: object) -> Any:
+        return host.call(f"memory/{method}", workspace=workspace, **params)
+
+    old = "\n".join(f"- note {n} {'about the build ' * 8}" for n in range(400))
+    first = call("write", topic="MEMORY", content=f"# Project\n{old}\n- The staging port is 8443.")
+    assert first["headroom"] == {"lines": 0, "bytes": 0, "tokens": 0}
+    later = call("write", topic="MEMORY", content="The staging port is 9000.")
+    assert later["superseded"] == 1
+    index = call("index")
+    shown = index["text"]
+    assert "The staging port is 9000." in shown
+    assert "8443" not in shown
+    assert shown.startswith("# Project\n")
+    assert index["bytes"] <= 25_600
+    whole = call("read", topic="MEMORY")["text"].split("\n")
+    left = [n for run in index["omitted"] for n in range(run["first"], run["last"] + 1)]
+    assert index["omittedLines"] == len(left)
+    assert f"[Left out of MEMORY.md: {len(left)} lines, " in shown
+    assert {n for n, line in enumerate(whole, 1) if line and line not in shown} == set(left)
+    assert any("8443" in whole[n - 1] and whole[n - 1].startswith("- ~~") for n in left)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ctxd.core.prompt import given
 from ctxd.service.prompting import Given, build
 from tests.service.host import Answer, LocalHost, Refused
 from tests.support.behaviour import behaviour
@@ -79,8 +80,17 @@ def test_an_empty_workspace_makes_an_empty_prompt(host: LocalHost, tmp_path: Pat
 def test_memory_is_apart_from_what_is_cached(project: Path) -> None:
     asked = Given(base="Be careful.")
     plain = asyncio.run(build(str(project), asked))
-    first = asyncio.run(build(str(project), asked, memory="- deploys on Fridays\n"))
-    second = asyncio.run(build(str(project), asked, memory="- deploys on Mondays\n"))
+    first = asyncio.run(build(str(project), asked, memory=given("memory", "- deploys on Fridays\n")))
+    second = asyncio.run(build(str(project), asked, memory=given("memory", "- deploys on Mondays\n")))
     assert first.stable == second.stable == plain.stable
     assert (plain.volatile, first.volatile[-20:]) == ("", "- deploys on Fridays")
     assert [layer.kind for layer in first.layers][-1] == "memory"
+
+
+@behaviour("prompt.volatile")
+def test_what_a_workspace_remembers_is_in_the_volatile_part_alone(host: LocalHost, project: Path) -> None:
+    before = built(host, project)
+    host.call("memory/write", workspace=project.as_uri(), topic="MEMORY", content="Deploys are on Fridays.")
+    after = built(host, project)
+    assert after["text"] == before["text"]
+    assert "Deploys are on Fridays." in after["volatile"]

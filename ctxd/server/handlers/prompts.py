@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxd.server.calls import Call
 from ctxd.server.wire import prompts as wire
-from ctxd.service import opening, prompting
+from ctxd.service import memory, opening, prompting
 from ctxd.service.registry import Registry
 
 
@@ -15,7 +15,9 @@ async def build(registry: Registry, params: wire.PromptBuildParams, call: Call) 
         agents=params.agents,
         extras=tuple((extra.title or "", extra.text) for extra in params.extras or []),
     )
-    made = await prompting.build(opening.workspace_path(params.workspace), asked)
+    workspace = opening.workspace_path(params.workspace)
+    known = await memory.layer(registry.environment, workspace)
+    made = await prompting.build(workspace, asked, memory=known)
     return wire.PromptBuildResult(
         text=made.stable,
         volatile=made.volatile or None,

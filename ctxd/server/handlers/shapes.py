@@ -17,7 +17,7 @@ from ctxd.server.handlers.items import items_of
 from ctxd.server.wire import compactions, hosts, projections, sessions
 from ctxd.server.wire.base import NativeValue
 from ctxd.service import pins
-from ctxd.service.compactions import Compaction, Size
+from ctxd.service.compactions import Compaction, Remembered, Size
 from ctxd.service.description import Meta
 from ctxd.service.host import SampleRequest
 from ctxd.service.listing import Row
@@ -169,6 +169,7 @@ def compaction(session: Session, done: Compaction) -> compactions.CompactionRepo
             )
             for file in done.files.files
         ],
+        memory=_remembered(done.remembered) if done.remembered else None,
         rejected_files=[
             compactions.RejectedFile(path=file.path, reason=file.reason) for file in done.files.rejected
         ]
@@ -306,6 +307,18 @@ def _categories(session: Session) -> list[projections.Category]:
         projections.Category(name=name, tokens=max(0, round(tokens * ratio)), bytes=max(0, size))
         for name, (tokens, size) in found.items()
     ]
+
+
+def _remembered(kept: Remembered) -> compactions.RememberedReport:
+    return compactions.RememberedReport(
+        outcome=kept.outcome,
+        entries=kept.entries,
+        topics=list(kept.topics),
+        rejected=kept.rejected,
+        duplicates=kept.duplicates,
+        episodes=kept.episodes,
+        failure=kept.failure or None,
+    )
 
 
 def _summary(summary: SessionSummary) -> compactions.SessionSummary:

@@ -201,6 +201,18 @@ class RejectedFile(Wire):
     )
 
 
+class RememberedReport(Wire):
+    """What a compaction left in the workspace's memory."""
+
+    outcome: Literal["written", "nothing", "disabled", "failed"]
+    entries: Count = Field(description="Entries added, in the user's own words.")
+    topics: list[str] = Field(description="Where they were added.")
+    rejected: Count = Field(description="Entries left out because they held secrets.")
+    duplicates: Count = Field(description="Entries that were there already.")
+    episodes: Count = Field(description="Episodes kept for `memory/search`.")
+    failure: str | None = Field(default=None, description="With `failed`: an error kind.")
+
+
 class CompactionReport(Wire):
     """What a compaction did, would do, or could not do."""
 
@@ -220,6 +232,9 @@ class CompactionReport(Wire):
     restored_files: list[RestoredFile]
     rejected_files: list[RejectedFile] | None = Field(
         default=None, description="Recently touched files that are not put back, the newest of them."
+    )
+    memory: RememberedReport | None = Field(
+        default=None, description="What was remembered after an applied checkpoint; it cannot make one fail."
     )
     pins: Count = Field(description="Pinned messages and texts kept whole.")
     attempts: Count = Field(description="Samples taken from a model.")

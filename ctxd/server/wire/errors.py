@@ -61,8 +61,12 @@ class ErrorData(Wire):
     errors: list[FieldError] | None = Field(default=None, description="`invalidParams`.")
     violations: list[Violation] | None = Field(default=None, description="`invalidMessages`.")
     holder: Holder | None = Field(default=None, description="`sessionLocked`.")
-    expected: Count | None = Field(default=None, description="`revisionConflict`: what the caller sent.")
-    actual: Count | None = Field(default=None, description="`revisionConflict`: the session's revision.")
+    expected: Count | str | None = Field(
+        default=None, description="`revisionConflict`: what the caller sent."
+    )
+    actual: Count | str | None = Field(
+        default=None, description="`revisionConflict`: the session's revision, or the topic's digest."
+    )
     paths: list[str] | None = Field(
         default=None, description="`revisionConflict` of files: those the session did not edit, at most 50."
     )
@@ -83,6 +87,7 @@ class ErrorData(Wire):
     plan_id: str | None = Field(None, description="`notFound`: the plan that is not kept.")
     pin_id: str | None = Field(None, description="`notFound`: the pin there is not.")
     field: str | None = Field(None, description="`notFound`: the parameter that names nothing.")
+    topics: list[str] | None = Field(None, description="`notFound`: the topics there are.")
     digest: str | None = Field(None, description="`corrupt`, `notFound`: `sha256:<hex>` of the bytes.")
     segment: Count | None = Field(None, description="`corrupt`: number of the log's segment.")
     offset: Count | None = Field(None, description="`corrupt`: where in the segment, bytes.")

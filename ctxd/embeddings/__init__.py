@@ -1,0 +1,1 @@
+"""Meaning of texts as vectors, without a network."""
