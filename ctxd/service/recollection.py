@@ -7,6 +7,7 @@ an answer does not depend on what else there is. Newest first among equals.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
@@ -70,7 +71,10 @@ def shown(hits: Sequence[Hit]) -> str:
 
 
 def _origin(hit: Hit) -> str:
-    return f"Topic {hit.name}" if hit.kind == "topic" else f"Session {hit.session_id}, compaction {hit.name}"
+    day = time.strftime("%Y-%m-%d", time.gmtime(hit.at / 1000))
+    if hit.kind == "topic":
+        return f"Topic {hit.name}, {day}"
+    return f"Session {hit.session_id}, compaction {hit.name}, {day}"
 
 
 def _search(memory: Memory, query: str, terms: tuple[str, ...], limit: int, meant: bool) -> list[Hit]:
