@@ -108,6 +108,15 @@ async def _index(memory: Remembering) -> str:
     return (await index(memory.host.registry.environment, str(memory.workspace))).quoted
 
 
+def test_one_topic_that_cannot_be_read_hides_no_other(memory: Remembering) -> None:
+    memory.write("deploy", "blue green")
+    with (memory.folder / "huge.md").open("wb") as file:
+        file.truncate(1 << 40)
+    (memory.folder / "link.md").symlink_to("/etc/passwd")
+    assert texts(memory, "blue") == ["blue green"]
+    assert texts(memory, "root") == []
+
+
 def test_two_daemons_see_each_others_entries(memory: Remembering) -> None:
     memory.write("deploy", "blue green")
     second = Remembering(memory.files.parent)
