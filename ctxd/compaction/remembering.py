@@ -36,7 +36,7 @@ class Memory(msgspec.Struct, frozen=True):
 
 
 _POLITE = r"(?:(?:please|pls|and|also|so|ok(?:ay)?|ps|p\.s\.)[\s,:]+)*"
-_BEGIN = r"^[\s\"'“「*_>-]*"
+_BEGIN = r"^[\s\"'“「*_-]*"
 
 _MARKS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
@@ -45,7 +45,7 @@ _MARKS: tuple[tuple[str, re.Pattern[str]], ...] = (
             _BEGIN + _POLITE + r"(?:remember|note|nb|n\.b\.|for\s+the\s+record)"
             r"(?:\s+(?:this|to\s+self))?\s*[:：]\s*(?P<words>\S.*)$"
             r"|" + _BEGIN + _POLITE + r"(?:do\s+)?remember\s+that\s+(?P<that>\S.*)$"
-            r"|" + _BEGIN + r"请?(?:务必)?(?:记住|记得|备注|注意)\s*(?:一下)?\s*[:：,，]\s*(?P<cn>\S.*)$",
+            r"|" + _BEGIN + r"请?(?:务必)?(?:记住|记得|备注)\s*(?:一下)?\s*[:：,，]\s*(?P<cn>\S.*)$",
             re.IGNORECASE | re.DOTALL,
         ),
     ),
@@ -79,19 +79,38 @@ _MARKS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
 )
 
-_STANDING = re.compile(
-    _BEGIN
-    + _POLITE
-    + r"(?:from\s+now\s+on|going\s+forward|in\s+future|in\s+the\s+future|as\s+a\s+rule|by\s+default"
-    r"|in\s+this\s+(?:repo(?:sitory)?|project|code\s?base|workspace)|(?:for|in)\s+(?:every|all)\s+(?:future\s+)?sessions?"
-    r"|always(?!\s+(?:has|had|is|was|were|been|have|so|a|an|the)\b)|never(?!\s+(?:mind|has|had|is|was|been|have)\b)|we\s+(?:always|never)|our\s+(?:convention|rule|policy|standard|style)\s+is)\b"
-    r"|"
-    + _BEGIN
-    + r"(?:请)?(?:以后|今后|从现在起|从今以后|从今往后|往后|每次会话|所有会话|本项目|这个项目|本仓库|这个仓库"
-    r"|该项目|我们(?:总是|从不|一律|统一|项目)|默认情况下|始终|永远不?要?|一律|统一)",
-    re.IGNORECASE,
+_DO = (
+    r"(?:please\s+)?(?:always|never|only|no|do\s+not|don['’]t|must|avoid|prefer|use|keep|write|run|put|name|call|make|add|ask"
+    r"|answer|reply|follow|format|commit|push|test|check|document|log|store|treat|assume|stick|leave|read|start|stop"
+    r"|we\s+(?:always|never|only|use|do\s+not|don['’]t|keep|write|must)|(?:all|every|each|any|no)\s+\w+|you\s+(?:must|may|should))\b"
 )
-"""A rule for more than the work at hand, said as one."""
+_PAST = (
+    r"(?!(?:seen|saw|thought|got|get|heard|found|made|done|did|had|has|have|was|were|is|been|mind|so|a|an|the|see|hit|fail"
+    r"|failing|felt|knew|know|understood|came|went|happen|works?|happens?)\b)(?!\w+(?:ed|ing)\b)(?!\w*[^\Ws]s\b)"
+)
+_STANDING = re.compile(
+    rf"""{_BEGIN}{_POLITE}(?:
+        (?:from\s+now\s+on|going\s+forward|in\s+(?:the\s+)?future|as\s+a\s+rule(?!\s+of)|by\s+default
+          |(?:for|in)\s+(?:every|all)\s+(?:future\s+)?sessions?
+          |in\s+this\s+(?:repo(?:sitory)?|project|code\s?base|workspace))\s*[,:]?\s+{_DO}
+        |(?:always|never)\s+{_PAST}\w
+        |we\s+(?:always|never)\s+{_PAST}\w
+        |our\s+(?:convention|rule|policy|standard|style)\s+is\b
+      )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A rule for more than the work at hand, said as one: when it holds, and then what to do."""
+
+_STANDING_CN = re.compile(
+    _BEGIN + r"(?:请)?(?:"
+    r"(?:以后|今后|从现在起|从今以后|从今往后|往后|每次会话|所有会话|(?:本|这个|该)(?:项目|仓库)|我们(?:项目|团队)?|默认(?:情况下)?)"
+    r"[，,：:]?.{0,12}?(?:都要?用|都[用先按写]|一律|统一|必须|务必|不要|不准|不得|禁止|严禁|只[能用准许]|别(?!的|人)|请|使用|采用|遵循|保持)"
+    r"|(?:始终|永远|一律|统一)(?:都)?(?:用|使用|采用|按|写成?|放在|存|走|以|不要|不准|不得|保持|遵循|先|将|把|要|命名|返回))"
+)
+
+
+_PRINTED = re.compile(r"^\s*(?:\S+:\d+(?::\d+)?:\s*)?(?:error|warning)(?:\[\w+\])?:", re.MULTILINE)
+"""A message with what a compiler printed: its notes are not the user's."""
 
 
 def choose(constraints: Iterable[Quote], is_known: Callable[[Memory], bool]) -> list[Memory]:
@@ -114,8 +133,9 @@ def choose(constraints: Iterable[Quote], is_known: Callable[[Memory], bool]) -> 
 
 
 def _in(quote: Quote) -> Iterable[Memory]:
+    printed = _PRINTED.search(quote.text) is not None
     for sentence in _sentences(quote.text):
-        if GAP in sentence:
+        if GAP in sentence or (printed and sentence.startswith("note:")):
             continue
         topic, words = _judge(sentence)
         words = plain(words)
@@ -144,6 +164,5 @@ def _judge(sentence: str) -> tuple[str, str]:
     for topic, pattern in _MARKS:
         if match := pattern.match(sentence):
             return topic, next(group for group in match.groups() if group is not None)
-    if _STANDING.match(sentence) and read(sentence).binds:
-        return "conventions", sentence
-    return "", ""
+    standing = _STANDING.match(sentence) or _STANDING_CN.match(sentence)
+    return ("conventions", sentence) if standing and not read(sentence).asks else ("", "")

@@ -54,7 +54,7 @@ class Job(msgspec.Struct, frozen=True):
 class Remembered(msgspec.Struct, frozen=True):
     """What a compaction left in the workspace's memory. `failure` is an error kind.
 
-    `rejected` entries held secrets, `duplicates` were there already, `episodes` were kept.
+    `rejected` entries held secrets or found their topic full, `duplicates` were there already.
     """
 
     outcome: Literal["written", "nothing", "disabled", "failed"]

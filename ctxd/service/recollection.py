@@ -7,6 +7,7 @@ an answer does not depend on what else there is. Newest first among equals.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
@@ -17,6 +18,7 @@ from ctxd.core.background import quote_background
 from ctxd.core.relevance import CJK, FLOOR, ask, coverage, index_terms, telling, weigh
 from ctxd.embeddings.static import Neighbours, fuse
 from ctxd.model.episode import Episode
+from ctxd.model.errors import NotRegularFile, OutsideWorkspace, SymlinkRefused, TooLarge
 from ctxd.service.environment import Environment
 from ctxd.service.memories import Memory
 from ctxd.store.memory_index import Candidate, Kind, Row
@@ -70,7 +72,10 @@ def shown(hits: Sequence[Hit]) -> str:
 
 
 def _origin(hit: Hit) -> str:
-    return f"Topic {hit.name}" if hit.kind == "topic" else f"Session {hit.session_id}, compaction {hit.name}"
+    day = time.strftime("%Y-%m-%d", time.gmtime(hit.at / 1000))
+    if hit.kind == "topic":
+        return f"Topic {hit.name}, {day}"
+    return f"Session {hit.session_id}, compaction {hit.name}, {day}"
 
 
 def _search(memory: Memory, query: str, terms: tuple[str, ...], limit: int, meant: bool) -> list[Hit]:
@@ -144,10 +149,14 @@ def _refresh(memory: Memory) -> bool:
     if changed:
         memory.journal.refresh()
     for topic in changed:
-        version = memory.folder.read(topic.name)
-        if version is not None:
-            rows = _topic_rows(memory, topic.name, version.shown, topic.modified_at)
-            _put(memory, "topic", topic.name, repr(topic.state), rows)
+        try:
+            version = memory.folder.read(topic.name)
+        except (TooLarge, SymlinkRefused, NotRegularFile, OutsideWorkspace):
+            # One file that cannot be read must not hide what the others say.
+            version = None
+        text = version.shown if version is not None else ""
+        rows = _topic_rows(memory, topic.name, text, topic.modified_at)
+        _put(memory, "topic", topic.name, repr(topic.state), rows)
     new = [name for name in episodes.values() if ("episode", name) not in states]
     for name in new:
         if (episode := memory.episodes.read(name)) is not None:

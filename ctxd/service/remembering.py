@@ -15,7 +15,7 @@ import msgspec
 from ctxd.compaction.remembering import Memory as Chosen
 from ctxd.compaction.remembering import choose
 from ctxd.model.episode import Episode
-from ctxd.model.errors import CtxdError
+from ctxd.model.errors import CtxdError, Sensitive, TooLarge
 from ctxd.model.events import CheckpointCommitted
 from ctxd.model.summary import SessionSummary
 from ctxd.service.compactions import Compaction, Remembered
@@ -106,19 +106,20 @@ class _Work:
         rejected = duplicates = 0
         options = self._options
         for entry in chosen:
-            if self._check(entry.words):
+            source = Source("user", self._session_id, entry.message_id)
+            try:
+                done = Writing(
+                    memory,
+                    self._check,
+                    entry.topic,
+                    entry.words,
+                    now=self._now,
+                    limits=(options.topic_lines, options.topic_bytes),
+                    source=source,
+                ).append()
+            except (Sensitive, TooLarge):
                 rejected += 1
                 continue
-            source = Source("user", self._session_id, entry.message_id)
-            done = Writing(
-                memory,
-                self._check,
-                entry.topic,
-                entry.words,
-                now=self._now,
-                limits=(options.topic_lines, options.topic_bytes),
-                source=source,
-            ).append()
             duplicates += done.duplicates
             if not done.duplicates:
                 written.append(entry)

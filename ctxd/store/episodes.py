@@ -33,6 +33,7 @@ class Episodes:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
+        self._made = False
 
     def missing(self, checkpoint_ids: Iterable[str]) -> list[str]:
         """The checkpoints that have no episode yet, in their order. A fork's were kept with its parent."""
@@ -92,7 +93,8 @@ class Episodes:
     def _folder(self, *, create: bool) -> Iterator[int]:
         root = open_folder(self._layout.folder)
         try:
-            folder = open_folder(FOLDER, dir_fd=root, create=create)
+            folder = open_folder(FOLDER, dir_fd=root, create=create and not self._made)
+            self._made = self._made or create
         finally:
             os.close(root)
         try:

@@ -92,6 +92,7 @@ class MemoryFolder:
         self._depth = 0
         self._own: dict[str, tuple[int, ...]] = {}
         self._swept = False
+        self._made = False
 
     def read(self, topic: str) -> Version | None:
         """The topic as it is now; None where there is none. Raises the refusals of unsafe files."""
@@ -190,7 +191,11 @@ class MemoryFolder:
     @contextlib.contextmanager
     def _open(self, *, create: bool) -> Iterator[int | None]:
         with storage_errors("open the memory folder"):
-            folder = self._enter(create)
+            # Making it, or its name durable, costs syncs: once is enough while it is there.
+            folder = None if create and not self._made else self._enter(False)
+            if folder is None and create:
+                folder = self._enter(True)
+                self._made = True
         try:
             yield folder
         finally:

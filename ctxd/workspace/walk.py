@@ -55,7 +55,8 @@ def enter_folder(folder: int, name: str, *, create: bool) -> int:
             if create:
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(step, 0o755, dir_fd=here)
-                    os.fsync(here)
+                # Even when it was there: whoever made it may have died before its name was durable.
+                os.fsync(here)
             try:
                 below = _enter(here, step, device)
             except NotADirectoryError:

@@ -1242,7 +1242,7 @@ export interface RememberedReport {
   entries: number;
   /** Where they were added. */
   topics: string[];
-  /** Entries left out because they held secrets. */
+  /** Entries that hold secrets, or whose topic is full. */
   rejected: number;
   /** Entries that were there already. */
   duplicates: number;

@@ -110,3 +110,69 @@ def test_entries_and_their_sum_are_cut_at_characters_not_inside_one() -> None:
     found = choose([Quote(f"Note: {n} {long}", "m") for n in range(30)], lambda _: False)
     assert {len(memory.words) for memory in found} == {ENTRY_CHARS}
     assert sum(len(memory.words) for memory in found) <= TOTAL_CHARS
+
+
+@behaviour("memory.consolidation-rules")
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Always answer in German.",
+        "Never commit generated files.",
+        "In this project, use tabs.",
+        "In this repo never touch vendor/.",
+        "By default use the staging database.",
+        "以后都用 pnpm",
+        "今后不要自动提交",
+        "始终使用 UTC 时间",
+        "本项目统一使用 4 空格缩进",
+        "我们项目一律用 pnpm",
+        "Going forward, keep answers short.",
+        "In future please write tests first.",
+        "We always squash before merging.",
+        "Our policy is to review every PR twice.",
+        "所有会话都要用中文回答",
+        "每次会话都先跑测试",
+    ],
+)
+def test_a_standing_rule_says_when_it_holds_and_what_to_do(said: str) -> None:
+    assert chosen(said) == [("conventions", said)]
+
+
+@behaviour("memory.consolidation-rules")
+@pytest.mark.parametrize(
+    "said",
+    [
+        "以后再说",
+        "以后再说吧。",
+        "统一回复一下大家",
+        "始终没有解决这个问题",
+        "Never seen that error before.",
+        "In this project there is a bug in the parser.",
+        "In this repo, where is the config?",
+        "Always fails on my machine.",
+        "Never worked for me.",
+        "By default it crashes.",
+        "以后会不会出问题？",
+        "我们项目里有个 bug",
+        "永远都在加载",
+        "As a rule of thumb, what is the best size?",
+        "From now on?",
+        "Never thought about that.",
+        "Always happens at 5pm",
+        "本项目的测试在哪里？",
+        "这个项目跑不起来",
+        "In this project the tests fail with error 500",
+        "We never got that to work",
+        "we always see this failure on CI",
+        "Notes: see docs/NOTES.md",
+        "注意：这里报错了",
+        "默认情况下会报错",
+    ],
+)
+def test_a_report_or_a_question_that_begins_like_a_rule_is_none(said: str) -> None:
+    assert chosen(said) == []
+
+
+def test_what_a_compiler_noted_is_not_the_users_note() -> None:
+    printed = "It says:\nerror[E0308]: mismatched types\nnote: expected struct `Foo`\nRemember: we pin rustc."
+    assert chosen(printed) == [("preferences", "we pin rustc.")]

@@ -149,3 +149,40 @@ def test_two_daemons_and_an_editor_write_for_30_seconds_and_lose_no_entry(
 ) -> None:
     until = time.monotonic() + 30
     run(tmp_path, lambda _: time.monotonic() < until, in_place=in_place)
+
+
+@behaviour("memory.writers")
+def test_killed_in_the_middle_of_writes_a_daemon_leaves_whole_files_with_all_that_was_acknowledged(
+    tmp_path: Path,
+) -> None:
+    workspace = tmp_path / "project"
+    workspace.mkdir()
+    root = tmp_path / "state"
+    acknowledged: list[str] = []
+    for round_ in range(3):
+        peer = start(root, workspace)
+        for number in range(5):
+            words = f"round {round_} write {number}"
+            peer.request(
+                "memory/write", {"workspace": workspace.as_uri(), "topic": "notes", "content": words}
+            )
+            acknowledged.append(words)
+        for number in range(20):
+            peer.ask(
+                "memory/write",
+                {
+                    "workspace": workspace.as_uri(),
+                    "topic": "notes",
+                    "content": f"round {round_} late {number}",
+                },
+            )
+        peer.process.kill()
+        peer.__exit__(ConnectionError, None, None)
+    with start(root, workspace) as peer:
+        params = {"workspace": workspace.as_uri(), "topic": "notes"}
+        lines = peer.request("memory/read", params)["text"].split("\n")
+        said = [line.partition("] ")[2] for line in lines if line]
+        assert [words for words in said if words in acknowledged] == acknowledged
+        assert all(words.startswith("round ") for words in said)
+        assert len(said) == len(set(said))
+        peer.request("memory/write", {**params, "content": "after all that"})

@@ -199,6 +199,12 @@ def test_the_index_has_no_headroom_once_something_would_be_left_out(memory: Reme
     assert "] c" in index["text"]
 
 
+def test_an_index_that_just_fits_is_whole_whatever_ends_it(memory: Remembering) -> None:
+    memory.write("MEMORY", "\n".join(f"line {n}" for n in range(200)) + "\n", mode="overwrite")
+    index = memory.call("index")
+    assert (index["lines"], index["omittedLines"]) == (200, 0)
+
+
 def test_a_topic_cannot_grow_without_bound(folder: Path) -> None:
     memory = Remembering(folder, {"memory": {"topicLines": 3, "topicBytes": 200}})
     memory.write("a", "- 1\n- 2\n- 3")

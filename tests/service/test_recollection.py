@@ -108,6 +108,15 @@ async def _index(memory: Remembering) -> str:
     return (await index(memory.host.registry.environment, str(memory.workspace))).quoted
 
 
+def test_one_topic_that_cannot_be_read_hides_no_other(memory: Remembering) -> None:
+    memory.write("deploy", "blue green")
+    with (memory.folder / "huge.md").open("wb") as file:
+        file.truncate(1 << 40)
+    (memory.folder / "link.md").symlink_to("/etc/passwd")
+    assert texts(memory, "blue") == ["blue green"]
+    assert texts(memory, "root") == []
+
+
 def test_two_daemons_see_each_others_entries(memory: Remembering) -> None:
     memory.write("deploy", "blue green")
     second = Remembering(memory.files.parent)
@@ -143,3 +152,36 @@ def test_without_the_extra_words_are_searched_all_the_same(
     assert texts(memory, "invoices") == ["Invoices are stored in PostgreSQL"]
     assert memory.host.call("ctxd/status")["counters"]["memory.vectors.missing"] == 1
     memory.host.close()
+
+
+@behaviour("memory.index-bounded", "memory.search-floor")
+def test_among_10000_entries_the_one_asked_for_is_found_and_nothing_for_what_is_not_there(
+    folder: Path,
+) -> None:
+    memory = Remembering(folder, {"memory": {"topicBytes": 4_000_000}})
+    lines = [f"- note {n}: step {n % 97} of the {n % 31}th build took {n % 59} minutes" for n in range(9_998)]
+    memory.write("MEMORY", "\n".join([*lines, "- 回滚脚本在 scripts 目录", "- the cat is called Hodge"]))
+    assert texts(memory, "what is the cat called") == ["the cat is called Hodge"]
+    assert texts(memory, "回滚脚本") == ["回滚脚本在 scripts 目录"]
+    assert texts(memory, "note 4711")[0].startswith("note 4711:")
+    assert texts(memory, "quantum flux capacitor") == []
+    assert texts(memory, "量子纠缠") == []
+    index = memory.call("index")
+    assert index["lines"] <= 200
+    assert index["bytes"] <= 25_600
+    assert index["tokens"] <= 6_000
+    assert "Hodge" in index["text"]
+    (run,) = index["omitted"]
+    shown = sum(line.startswith("- [") for line in index["text"].split("\n"))
+    assert (run["first"], run["last"]) == (1, 10_000 - shown)
+    assert f"lines 1-{run['last']} (" in index["text"]
+    memory.host.close()
+
+
+def test_what_was_deleted_makes_nothing_common(memory: Remembering) -> None:
+    """Rows that are gone count neither as holders of a term nor as texts (a weakness of tombstones)."""
+    memory.write("many", "\n".join(f"- zebra number {n}" for n in range(200)))
+    memory.write("one", "a zebra crossing near the office")
+    assert memory.call("search", query="zebra unknownword")["hits"] == []
+    memory.call("delete", topic="many")
+    assert texts(memory, "zebra unknownword") == ["a zebra crossing near the office"]

@@ -177,6 +177,16 @@ def test_secrets_reach_neither_topics_nor_episodes(memory: Remembering) -> None:
     assert memory.call("search", query=secret) == {"hits": []}
 
 
+def test_a_topic_that_is_full_costs_only_what_would_go_there(folder: Path) -> None:
+    memory = Remembering(folder, {"memory": {"topicLines": 2}})
+    session = open_session(memory)
+    work(session, "Note: one", "Note: two", "Note: three", "Lesson: four")
+    report = compact(session)["memory"]
+    assert (report["outcome"], report["entries"], report["rejected"]) == ("written", 3, 1)
+    assert words(memory.text("lessons")) == ["four"]
+    memory.host.close()
+
+
 @behaviour("memory.episodes")
 def test_every_compaction_leaves_its_typed_state_to_be_found(memory: Remembering) -> None:
     session = open_session(memory)

@@ -11,6 +11,7 @@ UNSAFE = ("outsideWorkspace", "symlinkRefused", "notRegularFile", "tooLarge", "n
 
 WRITE = (*STORE, *UNSAFE, "busy", "readOnly")
 
+
 METHODS = (
     Method(
         "memory/index",
@@ -42,7 +43,7 @@ METHODS = (
         memory.MemoryWriteResult,
         "Add entries to a topic, or replace it.",
         handler=handled_by("memory", "write_topic"),
-        errors=(*WRITE, "revisionConflict", "sensitive"),
+        errors=(*WRITE, "revisionConflict", "sensitive", "timeout"),
     ),
     Method(
         "memory/delete",

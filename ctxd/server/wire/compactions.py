@@ -207,7 +207,7 @@ class RememberedReport(Wire):
     outcome: Literal["written", "nothing", "disabled", "failed"]
     entries: Count = Field(description="Entries added, in the user's own words.")
     topics: list[str] = Field(description="Where they were added.")
-    rejected: Count = Field(description="Entries left out because they held secrets.")
+    rejected: Count = Field(description="Entries that hold secrets, or whose topic is full.")
     duplicates: Count = Field(description="Entries that were there already.")
     episodes: Count = Field(description="Episodes kept for `memory/search`.")
     failure: str | None = Field(default=None, description="With `failed`: an error kind.")
