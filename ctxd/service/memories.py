@@ -47,7 +47,8 @@ class Memory:
         self.index = MemoryIndex(layout.folder / f"memory{place}.sqlite3")
         self.searching = Lock()
         self.neighbours: Neighbours | None = None
-        """Texts by meaning, once they were wanted and could be had."""
+        """Texts by meaning, once they were wanted and could be had; `neighbours_of`: of which index."""
+        self.neighbours_of = -1
         self.tokens: dict[str, tuple[str, int]] = {}
         """Topic to the digest of a version and the tokens it has."""
         self._lines: dict[str, tuple[str, list[tuple[Line, str]]]] = {}

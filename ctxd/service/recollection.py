@@ -96,8 +96,11 @@ def _near(memory: Memory, query: str, changed: bool) -> Judged:
     if memory.neighbours is None:
         memory.neighbours = Neighbours()
         changed = True
-    if changed:
+    # Another daemon may have brought the index up to date before this one.
+    version = memory.index.version()
+    if changed or version != memory.neighbours_of:
         memory.neighbours.update(memory.index.texts())
+        memory.neighbours_of = version
     near = dict(memory.neighbours.nearest(query, NEAREST))
     rows = [(round(near[candidate.number], 2), candidate) for candidate in memory.index.rows(list(near))]
     return sorted(rows, key=lambda item: (-item[0], -item[1].row.at))

@@ -132,7 +132,8 @@ class MemoryFolder:
                 return
             with self._open(create=True) as folder:
                 assert folder is not None
-                _lock(folder)
+                with storage_errors("lock the memory folder"):
+                    _lock(folder)
                 self._depth += 1
                 try:
                     yield

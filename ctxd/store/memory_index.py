@@ -93,6 +93,10 @@ class MemoryIndex:
 
         self._file.run(replace)
 
+    def version(self) -> int:
+        """Differs from the last answer once another connection has changed the index."""
+        return self._file.run(lambda db: int(db.execute("pragma data_version").fetchone()[0]))
+
     def texts(self) -> dict[int, str]:
         """What every row says, by its number."""
         return self._file.run(lambda db: dict(db.execute("select id, about || ' ' || body from row")))

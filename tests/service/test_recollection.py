@@ -139,6 +139,11 @@ def test_with_vectors_other_words_for_the_same_are_found_too(folder: Path) -> No
     for nothing in ("quantum flux capacitor", "红烧肉怎么做", "量子纠缠实验"):
         assert texts(memory, nothing) == []
     assert texts(memory, "蓝绿发布") == ["数据库部署采用蓝绿发布"]
+    second = Remembering(folder)
+    second.write("facts", "Shipping parcels abroad costs extra")
+    assert texts(second, "parcels") != []
+    assert texts(memory, "sending packages, parcels overseas shipping")[0].startswith("Shipping parcels")
+    second.host.close()
     memory.host.close()
 
 
