@@ -84,7 +84,7 @@ async def index(environment: Environment, workspace: str) -> Abridged:
 async def layer(environment: Environment, workspace: str) -> Layer | None:
     """The index as a layer of a prompt; None where there is none. What cannot be read is skipped."""
     try:
-        text = (await index(environment, workspace)).text
+        text = (await index(environment, workspace)).quoted
     except CtxdError as error:
         return Layer("memory", skipped=error.kind)
     return given("memory", text) if text.strip() else None
