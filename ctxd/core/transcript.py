@@ -82,6 +82,13 @@ class Transcript:
             return None
         return owners[-1][1]
 
+    def digest_anew(self, facts: MessageFacts) -> None:
+        """Find the results of a message by the digests they have now, and no more by older ones."""
+        stale = [digest for digest, owner in self.digests.items() if owner[0] == facts.id]
+        for digest in stale:
+            del self._digests[digest]
+        self._digests.update({result.digest: (facts.id, result.call_id) for result in facts.results})
+
     def _read_on(self) -> None:
         if self._read == len(self.transcript):
             return

@@ -102,6 +102,18 @@ class MessagesAppended(Event, frozen=True, tag="messagesAppended", gc=False):
     usage: Usage | None = None
 
 
+class OutputsScanned(Event, frozen=True, tag="outputsScanned", gc=False):
+    """Messages stored unscanned were scanned for secrets since. The record's `data` is `[raw, ...]`.
+
+    `clean` are ids of those that hold none. `messages` describe the others anew, without their secrets;
+    `dropped` are the ledger digests of what they were.
+    """
+
+    clean: tuple[str, ...] = ()
+    messages: tuple[MessageFacts, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+
 class TokensCounted(Event, frozen=True, tag="tokensCounted", gc=False):
     """Counts of messages whose counting was deferred: (message id, tokens, result tokens in order)."""
 
@@ -306,6 +318,7 @@ AnyEvent: TypeAlias = (
     | Rewound
     | ForkSealed
     | SnapshotTaken
+    | OutputsScanned
 )
 
 TYPES: dict[str, type[AnyEvent]] = {
@@ -325,6 +338,7 @@ TYPES: dict[str, type[AnyEvent]] = {
     "rewound": Rewound,
     "forkSealed": ForkSealed,
     "snapshotTaken": SnapshotTaken,
+    "outputsScanned": OutputsScanned,
 }
 """Tag to type. A record type that is not here is kept in the log and skipped by the fold."""
 

@@ -26,11 +26,14 @@ class Native(msgspec.Struct, frozen=True):
 
     `raw` is one JSON object on one line (UTF-8, no raw line feeds); it is what is stored and
     handed back. `value` must not be mutated. `dialect` is "" for the one the session began with.
+    `redacted` and `unscanned` say what became of the secrets in it, as in `MessageFacts`.
     """
 
     raw: bytes
     value: dict[str, Any]
     dialect: str = ""
+    redacted: tuple[tuple[str, str], ...] = ()
+    unscanned: bool = False
 
 
 class CallFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -74,6 +77,7 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     `user_turn` is true when a person speaks. `inserted` names what ctxd itself put there.
     `source` is the id of the message this one stands for (`truncated`, `compact`), else "".
     `blob` is the ledger digest of `raw` when it is too large for the log. `dialect` is as in `Native`.
+    `redacted` has (call id, rule) for each secret that was cut out; `unscanned`: nobody has looked yet.
     """
 
     id: str
@@ -93,6 +97,8 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     source: str = ""
     blob: str = ""
     dialect: str = ""
+    redacted: tuple[tuple[str, str], ...] = ()
+    unscanned: bool = False
 
     def counted(self, tokens: int, sizes: tuple[int, ...]) -> MessageFacts:
         """The same facts with a deferred count filled in; `sizes` are the results' tokens in order."""

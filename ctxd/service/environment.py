@@ -8,8 +8,10 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 
 from ctxd.core.facts import Weigher
+from ctxd.guard.secrets import Secrets
 from ctxd.model.blocks import Media
 from ctxd.model.events import Model
 from ctxd.model.settings import Settings, SummarizerOptions
@@ -17,6 +19,7 @@ from ctxd.service.breaker import Breaker
 from ctxd.service.counting import Counting
 from ctxd.service.host import Host, NoHost
 from ctxd.service.provider import ProviderSummarizer
+from ctxd.tokenizer.cache_file import cache_folder
 from ctxd.tokenizer.families import Choice, choose
 from ctxd.tokenizer.media import tokens_of
 
@@ -49,6 +52,9 @@ class Environment:
         self.new_id = new_id
         self.host: Host = host or NoHost()
         self.breaker = Breaker()
+        self.guard = Secrets(
+            Path(settings.storage.cache).expanduser() if settings.storage.cache else cache_folder()
+        )
         self.counters: dict[str, int] = {}
 
     def note(self, counter: str, by: int = 1) -> None:

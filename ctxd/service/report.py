@@ -27,6 +27,7 @@ class Reported(msgspec.Struct, frozen=True):
 
     revision: int
     message_ids: tuple[str, ...]
+    redacted: tuple[tuple[str, str, str], ...] = ()
     recovery: Recovery | None = None
 
 
@@ -93,7 +94,7 @@ async def _take(
     if outcome == "ok":
         session.prepared = None
     session.environment.note("reports")
-    return Reported(state.revision, event.message_ids)
+    return Reported(state.revision, event.message_ids, admitted.redacted if admitted else ())
 
 
 def _find(session: Session, request_id: str) -> Prepared | None:

@@ -314,6 +314,8 @@ export interface ContextReportResult {
   /** Ids of the appended messages. */
   messageIds: string[];
   projection: Projection;
+  /** Secrets that were cut out of tool outputs; absent for none. */
+  redacted?: Redacted[];
   /** Present after an error. */
   recovery?: Recovery;
 }
@@ -452,8 +454,6 @@ export interface ErrorData {
   expected?: number;
   /** `revisionConflict`: the session's revision. */
   actual?: number;
-  /** `revisionConflict` of files: those the session did not edit, at most 50. */
-  paths?: string[];
   /** `cannotReach`, tokens. */
   floor?: number;
   /** `cannotReach`, tokens. */
@@ -520,11 +520,18 @@ export interface FileAudit {
   recoverable: number;
 }
 
-/** What a rewind does to one of the workspace's files. */
-export interface FileChange {
-  /** Relative to the workspace. */
-  path: string;
-  action: "add" | "change" | "remove";
+/** What stands between secrets in tool outputs and the disk. */
+export interface Guard {
+  /** `off`: by option, outputs are stored with the secrets in them. `idle`: loaded when the first call is made. `unavailable`: the scanner could not be loaded, outputs are kept unscanned. */
+  secrets: "off" | "idle" | "loading" | "ready" | "unavailable";
+  /** Messages nobody could scan yet. */
+  unscanned: number;
+}
+
+/** `secrets` false stores what tools say as it is, secrets included; every session says so. `timeoutMs`: how long one message's outputs may be scanned before they are kept aside unscanned. */
+export interface GuardOptions {
+  secrets?: boolean;
+  timeoutMs?: number;
 }
 
 /** The hidden message of the band between the thresholds. */
@@ -673,6 +680,7 @@ export interface Options {
   summarizer?: SummarizerOptions;
   recall?: RecallOptions;
   cache?: CacheOptions;
+  guard?: GuardOptions;
   workspace?: WorkspaceOptions;
   wire?: WireOptions;
 }
@@ -994,8 +1002,6 @@ export interface RewindReport {
   tokensAfter: number;
   /** The beginning of the message gone back to. */
   preview: string;
-  /** Files brought back to what they were then. */
-  files: FileChange[];
   revision: number;
   generation: number;
 }
@@ -1179,6 +1185,8 @@ export interface SessionInfo {
   updatedAt: number;
   /** What does not cross into the dialect it was just switched to. */
   losses?: Loss[];
+  /** Absent in lists of sessions. */
+  guard?: Guard;
 }
 
 /** Parameters of `session/list`. */
@@ -1218,7 +1226,6 @@ export interface SessionRewindParams {
   sessionId: string;
   /** A message of the user; it and what followed leave. */
   to: string;
-  /** `code` brings the files back; it needs the option `workspace.snapshots`. */
   mode: "conversation" | "code" | "both";
   /** Say what would happen, change nothing. */
   dryRun?: boolean;
@@ -1313,6 +1320,8 @@ export interface StatusResult {
   rssBytes: number;
   /** Facts about the store: where it is, how large. */
   store: Record<string, JsonValue>;
+  /** Whether secrets are cut out of tool outputs; `off` and `unavailable`: they are not. */
+  guard: "off" | "idle" | "loading" | "ready" | "unavailable";
   /** Counts since start, by name. */
   counters: Record<string, number>;
 }
@@ -1324,16 +1333,15 @@ export interface SteerNote {
   content?: string;
 }
 
-/** `root`: state folder, `cache`: cache folder; empty for the platform's own. `forceNetwork`: write on NFS and the like, where locks cannot be trusted. `bookmarkBytes`: a session closed after its log has grown by as much leaves a bookmark, with which it opens sooner. */
+/** `root`: state folder, `cache`: cache folder; empty for the platform's own. `forceNetwork`: write on NFS and the like, where locks cannot be trusted. */
 export interface StorageOptions {
   root?: string;
   cache?: string;
   forceNetwork?: boolean;
   segmentBytes?: number;
-  bookmarkBytes?: number;
 }
 
-/** Who writes summaries and how long they may take. `use`: `auto` asks the host where it can, else a configured provider, else none. `window`: the summariser's context window in tokens, 0 for the session's. `provider` and `model` name a model for `ctxd[llm]` (`anthropic`, `google`, `openai`, or `openai` with a `baseUrl`); its key comes from the environment variable `apiKeyEnv` (empty for the provider's usual one), or is the host's own to give as `apiKey`; it is never stored. `cooldownMs`: how long three failures in a row keep a session from asking. */
+/** Who writes summaries and how long they may take. `use`: `auto` asks the host where it can, else a configured provider, else none. `window`: the summariser's context window in tokens, 0 for the session's. `provider` and `model` name a model for `ctxd[llm]` (`anthropic`, `google`, `openai`, or `openai` with a `baseUrl`); its key comes from the environment variable `apiKeyEnv` (empty for the provider's usual one) and is never stored. `cooldownMs`: how long three failures in a row keep a session from asking. */
 export interface SummarizerOptions {
   use?: "auto" | "host" | "none" | "provider";
   timeoutMs?: number;
@@ -1345,7 +1353,6 @@ export interface SummarizerOptions {
   model?: string;
   baseUrl?: string;
   apiKeyEnv?: string;
-  apiKey?: string;
 }
 
 /** A text. */
@@ -1431,10 +1438,9 @@ export interface WireOptions {
   maxBytes?: number;
 }
 
-/** Files shown again after a compaction: the `restoreFiles` the session touched last, 0 for none. Of each at most its first `restoreLines` lines and `restoreBytes` bytes. `snapshots`: keep the files as they are, by git in the state folder, when the user speaks and when a turn ends, for `session/rewind`. */
+/** Files shown again after a compaction: the `restoreFiles` the session touched last, 0 for none. Of each at most its first `restoreLines` lines and `restoreBytes` bytes. */
 export interface WorkspaceOptions {
   restoreFiles?: number;
   restoreLines?: number;
   restoreBytes?: number;
-  snapshots?: boolean;
 }

@@ -17,6 +17,7 @@ from ctxd.service import compactor, opening, recovery, validate
 from ctxd.service import prepare as preparing
 from ctxd.service import report as reporting
 from ctxd.service.compactions import Job
+from ctxd.service.guarding import redact
 from ctxd.service.registry import Registry
 from ctxd.service.session import Session
 
@@ -82,6 +83,7 @@ async def report(
         revision=session.state.revision,
         message_ids=list(done.message_ids),
         projection=shapes.projection(session, session.project()),
+        redacted=shapes.redacted(done.redacted) or None,
         recovery=_recovery(session, done.recovery) if done.recovery else None,
     )
 
@@ -94,7 +96,7 @@ async def project(
     if session.state.uncounted:
         async with session.lane:
             await session.settle()
-    pending = params.pending or []
+    pending = await redact(session, session.own(params.pending or []))
     load, size = await preparing.weigh_pending(session, pending)
     found = session.project(load, size)
     return shapes.projection(session, found, b"".join(n.raw for n in pending), params.detail)

@@ -69,7 +69,7 @@ async def append_messages(
             wire.Spilled(message_id=mid, tool_call_id=call_id, bytes=size)
             for mid, call_id, size in done.spilled
         ],
-        redacted=[],
+        redacted=shapes.redacted(done.redacted),
         warnings=list(done.warnings),
         durable=session.log.durable,
     )

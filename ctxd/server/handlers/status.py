@@ -13,12 +13,14 @@ from ctxd.service.registry import Registry, status
 
 async def read(registry: Registry, params: wire.StatusParams, call: Call) -> wire.StatusResult:
     found = status(registry)
+    environment = registry.environment
     return wire.StatusResult(
         version=__version__,
         uptime=found.uptime,
         sessions=found.sessions,
         rss_bytes=_rss(),
-        store={"root": found.root, "encodings": list(registry.environment.counting.loaded)},
+        store={"root": found.root, "encodings": list(environment.counting.loaded)},
+        guard=environment.guard.state if environment.settings.guard.secrets else "off",
         counters=found.counters,
     )
 

@@ -79,6 +79,16 @@ class Loss(Wire):
     detail: str = Field(description="What it was, without its content.")
 
 
+class Guard(Wire):
+    """What stands between secrets in tool outputs and the disk."""
+
+    secrets: Literal["off", "idle", "loading", "ready", "unavailable"] = Field(
+        description="`off`: by option, outputs are stored with the secrets in them. `idle`: loaded when the "
+        "first call is made. `unavailable`: the scanner could not be loaded, outputs are kept unscanned."
+    )
+    unscanned: Count = Field(description="Messages nobody could scan yet.")
+
+
 class SessionInfo(Wire):
     """A session as it stands."""
 
@@ -99,6 +109,7 @@ class SessionInfo(Wire):
     losses: list[Loss] | None = Field(
         default=None, description="What does not cross into the dialect it was just switched to."
     )
+    guard: Guard | None = Field(default=None, description="Absent in lists of sessions.")
 
 
 class SessionOpenParams(Input):
