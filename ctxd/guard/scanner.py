@@ -108,6 +108,10 @@ class Scanner:
             half = (start + end) // 2
             first = self._find(data, start, min(end, half + OVERLAP_BYTES), deadline)
             return [*first, *self._find(data, half, end, deadline)]
+        except BaseException as error:
+            if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+                raise Overrun from None  # nothing the engine says may carry the text
+            raise
         spans = (_span(finding, data, start, end) for finding in found)
         return [span for span in spans if span is not None]
 
@@ -118,12 +122,15 @@ def load(folder: Path | None) -> Scanner:
 
     Shared by all of a process. Raises Unavailable.
     """
+    if folder is not None:
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            folder = None  # every start compiles them anew
     try:
         from kingfisher_sdk import Rules
         from kingfisher_sdk import Scanner as Engine
 
-        if folder is not None:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         rules = Rules([_OWN], confidence="low", cache=folder is not None, cache_dir=folder)
         return Scanner(Engine(rules))
     except (ImportError, OSError, RuntimeError, ValueError) as error:

@@ -9,23 +9,28 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from ctxd.core.facts import Weigher, describe
 from ctxd.dialects.outputs import Spot, has_outputs, spots, with_strings
-from ctxd.guard.secrets import INLINE_BYTES, Part, Secrets, Unscanned
+from ctxd.guard.sanitize import Sanitized, sanitize
+from ctxd.guard.secrets import INLINE_BYTES, Part, Redaction, Secrets, Unscanned
 from ctxd.model.blocks import MessageView
+from ctxd.model.errors import Sensitive, Timeout
 from ctxd.model.events import OutputsScanned
 from ctxd.model.messages import MessageFacts, Native
 from ctxd.service.bodies import BLOB_BYTES
 from ctxd.service.rendering import encode
 
 if TYPE_CHECKING:
+    from ctxd.service.environment import Environment
     from ctxd.service.session import Session
+
+T = TypeVar("T")
 
 RESCANS = 3
 """How often a daemon tries again to scan what it could not; the next one tries anew."""
@@ -82,6 +87,41 @@ def warn(natives: Sequence[Native], positions: Sequence[int]) -> list[str]:
         for native, position in zip(natives, positions)
         if native.unscanned
     ]
+
+
+async def clean(environment: Environment, text: str) -> Redaction:
+    """A text to serve, without its secrets. Raises Timeout where it cannot be scanned."""
+    if not environment.settings.guard.secrets:
+        return Redaction(text, ())
+    (made,) = await _scan(environment, lambda: environment.guard.redact([Part(text)]))
+    return made
+
+
+async def refuse(environment: Environment, text: str) -> None:
+    """Refuse a text that holds a secret. Raises Sensitive with its rule, Timeout if it cannot be scanned."""
+    if not environment.settings.guard.secrets:
+        return
+    if rules := await _scan(environment, lambda: environment.guard.name_rules(text)):
+        raise Sensitive("this text holds a secret", hint="leave it out; name where it is kept", rule=rules[0])
+
+
+async def examine(environment: Environment, text: str, *, refuse: bool) -> Sanitized:
+    """A text as it may be shown (`ctxd/guard/sanitize.py`). Raises Timeout where it cannot be scanned."""
+
+    def work() -> Sanitized:
+        secrets = environment.guard.find(text) if environment.settings.guard.secrets else []
+        return sanitize(text, secrets, refuse=refuse)
+
+    return await _scan(environment, work)
+
+
+async def _scan(environment: Environment, work: Callable[[], T]) -> T:
+    try:
+        return await environment.guard.run(work)
+    except Unscanned:
+        raise Timeout(
+            "the text could not be scanned for secrets in time", hint="try again, or give less of it"
+        ) from None
 
 
 async def rescan(session: Session) -> Rescanned | None:

@@ -24,6 +24,8 @@ import type {
   ContextValidateResult,
   ContractDeclareParams,
   Empty,
+  GuardSanitizeParams,
+  GuardSanitizeResult,
   Health,
   HookPreCompactParams,
   HookPreCompactResult,
@@ -120,6 +122,8 @@ export interface RequestsToDaemon {
   "recall/search": { params: RecallSearchParams; result: RecallSearchResult };
   /** Say what must be preserved through every compaction, and what is to be delivered. */
   "contract/declare": { params: ContractDeclareParams; result: Empty };
+  /** Cut secrets out of a text, shorten bulk, mark what reads like orders. No security boundary. */
+  "guard/sanitize": { params: GuardSanitizeParams; result: GuardSanitizeResult };
   /** How the daemon is. */
   "ctxd/status": { params: StatusParams; result: StatusResult };
 }

@@ -528,10 +528,35 @@ export interface Guard {
   unscanned: number;
 }
 
+/** Something found in a text; never the text itself. */
+export interface GuardFinding {
+  /** `secret.<rule>`, `data-uri`, `long-hex`, or a class of text that reads like orders to a model: `system-override`, `role-confusion`, `tool-call-injection`, `secret-extraction`, `instruction-injection`. */
+  kind: string;
+  severity: "low" | "medium" | "high";
+  span: Passage;
+  /** `refused`: cut out, and a memory with it would not be written. `noted`: left as it is. */
+  action: "redacted" | "refused" | "shortened" | "marked" | "noted";
+}
+
 /** `secrets` false stores what tools say as it is, secrets included; every session says so. `timeoutMs`: how long one message's outputs may be scanned before they are kept aside unscanned. */
 export interface GuardOptions {
   secrets?: boolean;
   timeoutMs?: number;
+}
+
+/** Parameters of `guard/sanitize`. */
+export interface GuardSanitizeParams {
+  /** Text from outside. */
+  text: string;
+  /** What it is to become: a memory with a secret in it is refused. */
+  kind?: "toolOutput" | "memory";
+}
+
+/** The text as it may be shown to a model. */
+export interface GuardSanitizeResult {
+  text: string;
+  /** In order of their places. */
+  findings: GuardFinding[];
 }
 
 /** The hidden message of the band between the thresholds. */
@@ -683,6 +708,12 @@ export interface Options {
   guard?: GuardOptions;
   workspace?: WorkspaceOptions;
   wire?: WireOptions;
+}
+
+/** Where something stands in the text as it was given: bytes of its UTF-8. */
+export interface Passage {
+  start: number;
+  end: number;
 }
 
 /** One pin. */
