@@ -87,8 +87,11 @@ _PATTERNS: tuple[tuple[str, Severity, str], ...] = (
         "secret-extraction",
         "medium",
         r"""\b(?:print|show|reveal|display|repeat|echo|output|send|leak|tell\s{1,4}me|give\s{1,4}me)
-        \s{1,8} (?:\w{1,12}\s{1,8}){0,3}? (?:your|my|the|all) \s{1,8} (?:\w{1,12}\s{1,8}){0,2}?
-        (?:system\s{1,4}prompts?|instructions?|secrets?|api\s{0,4}keys?|passwords?|tokens?|credentials?)\b""",
+        \s{1,8} (?:\w{1,12}\s{1,8}){0,3}?
+        (?: (?:your|my|all|all\s{1,8}the) \s{1,8} (?:\w{1,12}\s{1,8}){0,2}?
+            (?:system\s{1,4}prompts?|instructions?|secrets?|api\s{0,4}keys?|passwords?|tokens?|credentials?)
+          | the \s{1,8} (?:system\s{1,4}prompts?|secret\s{1,4}keys?|api\s{0,4}keys?|passwords?|credentials?)
+        )\b""",
     ),
     (
         "secret-extraction",

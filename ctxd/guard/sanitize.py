@@ -67,7 +67,7 @@ def sanitize(text: str, secrets: Sequence[Span], *, refuse: bool = False) -> San
     edits = [*_cut(text, secrets, refuse)]
     edits += _apart(_shorten(text), edits)
     edits += _apart(_mark(text), edits)
-    edits.sort()
+    edits.sort(key=_place)
     said = "".join(_said(text, edits))
     if any(edit.action == "marked" for edit in edits):
         said = _wrap(said, text)
@@ -123,16 +123,20 @@ def _apart(edits: Iterable[_Edit], others: Sequence[_Edit]) -> list[_Edit]:
     taken = sorted((other.start, other.end) for other in others)
     kept: list[_Edit] = []
     position = 0
-    for edit in sorted(edits):
+    for edit in sorted(edits, key=_place):
         while position < len(taken) and taken[position][1] <= edit.start:
             position += 1
         if position == len(taken) or taken[position][0] >= edit.end:
             kept.append(edit)
         elif edit.action == "marked":
             # What lies between is said as it is; that there is an order is said in front of it.
-            before = _Edit(edit.start, edit.start, f"[untrusted, {edit.kind}] ", *edit[3:])
-            kept.append(before)
+            place = min(edit.start, taken[position][0])
+            kept.append(_Edit(place, place, f"[untrusted, {edit.kind}] ", *edit[3:]))
     return kept
+
+
+def _place(edit: _Edit) -> tuple[int, int]:
+    return edit.start, edit.end
 
 
 def _said(text: str, edits: Sequence[_Edit]) -> Iterable[str]:

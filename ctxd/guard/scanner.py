@@ -46,16 +46,16 @@ _NOT_SECRET_NAME = re.compile(
 )
 _NO_VALUE = re.compile(
     rb"[$%@&*!~#].*"  # a variable, an interpolation, a mask
-    rb"|[./~][\w./~+-]*"  # a path
     rb"|(?:https?|file|ssh|git)://.*"  # a link: one with a password in it has a rule of its own
     rb"|(?:sha|md)\d{1,3}[-:=].*"  # a digest that says so
     rb"|[\d.,:+/%_-]*"  # a number, a date, a version
-    rb"|[^\d+=$^?]*"  # words
     rb"|.*(?:\.\.\.|example|placeholder|changeme|dummy|redacted|x{6}|your[_-]).*",
     re.IGNORECASE | re.DOTALL,
 )
 _NAME = re.compile(rb"[A-Za-z_][\w-]*(?:(?:\.|::?|->|/)[A-Za-z_][\w-]*)*")
-_CHANGES = re.compile(rb"[A-Za-z](?=\d)|\d(?=[A-Za-z])")
+_PATH = re.compile(rb"[./~][\w./~+-]*")
+_NAMED = re.compile(rb"(?P<name>[\w.-]+)[\\\"'`]{0,3}[ \t]{0,8}[:=>]{1,2}[ \t]{0,8}[\\\"'`]{0,2}$")
+_RUNS = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
 class Span(NamedTuple):
@@ -169,15 +169,29 @@ def _is_secret_value(data: bytes, first: int, last: int) -> bool:
     value = data[first:last].rstrip(b".:=")
     if _NO_VALUE.fullmatch(value) or len(set(value)) < 5 or not re.search(rb"[A-Za-z]", value):
         return False
-    name = re.search(rb"[\w.-]+\W{0,16}$", data[max(0, first - 80) : first])
-    if name is not None and _NOT_SECRET_NAME.search(name[0].rstrip(b" \t\"'`:=>\\")):
+    named = _NAMED.search(data[max(0, first - 80) : first])
+    name = named["name"] if named is not None else b""
+    if _NOT_SECRET_NAME.search(name):
         return False
-    quoted = data[first - 1 : first] in (b'"', b"'", b"`")
-    if quoted or not _NAME.fullmatch(value):
+    if _is_random(value):
         return True
-    # Without quotes it may be a name of a program: one is told from a random value by its few digits.
+    if _PATH.fullmatch(value):
+        return False
+    if not re.search(rb"[\d+=$^?]", value):
+        return False
+    # A name of a program stands without quotes, in the middle of a line, and in no environment.
+    quoted = data[first - 1 : first] in (b'"', b"'", b"`")
     ends_line = data[last : last + 1] in (b"", b"\n", b"\r")
-    return ends_line or (data[last : last + 1] != b"(" and len(_CHANGES.findall(value)) >= 3)
+    return quoted or ends_line or name.isupper() or not _NAME.fullmatch(value)
+
+
+def _is_random(value: bytes) -> bool:
+    """Whether letters of both cases and digits change as often as chance has it, and no name or path."""
+    runs = _RUNS.findall(value)
+    if len(value) >= 20 and value.isalnum() and len(re.findall(rb"\d+", value)) >= 3:
+        return True
+    typical = 2.5 if _PATH.fullmatch(value) else 3.2 if len(value) >= 16 else 2.4
+    return len(value) >= 12 and sum(map(len, runs)) <= typical * len(runs)
 
 
 def _outside_placeholders(data: bytes, spans: list[Span]) -> list[Span]:

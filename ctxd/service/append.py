@@ -148,7 +148,7 @@ def _admitted(
         redacted=tuple([(f.id, *cut) for f in described.facts for cut in f.redacted]),
         warnings=(
             *(f"messages.{index} repeats results that are already there; dropped" for index in repeats),
-            *warn(described.natives, described.positions),
+            *warn(session, described.natives, described.positions),
         ),
         facts=described.facts,
         load=Load(

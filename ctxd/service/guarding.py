@@ -80,8 +80,12 @@ def foresee(session: Session, views: Iterable[MessageView]) -> None:
         session.environment.guard.begin()
 
 
-def warn(natives: Sequence[Native], positions: Sequence[int]) -> list[str]:
-    """A sentence for each message that could not be scanned, by its place in the append."""
+def warn(session: Session, natives: Sequence[Native], positions: Sequence[int]) -> list[str]:
+    """What has to be said of messages that were taken, by their places in the append."""
+    if not session.environment.settings.guard.secrets:
+        if any(has_outputs(session.name_of(native), native.value) for native in natives):
+            return ["guard.secrets is off: what tools said is stored with the secrets in it"]
+        return []
     return [
         f"messages.{position} could not be scanned for secrets; it is kept aside and scanned again later"
         for native, position in zip(natives, positions)
