@@ -37,6 +37,9 @@ _OWN = Path(__file__).with_name("rules.yml")
 _VENDORS = re.compile(r"^(?:betterleaks\.|kingfisher\.|veles\.secrets/|veles\.|ctxd\.)")
 _HELPER = re.compile(r"(?:secret|token|passphrase|key)", re.IGNORECASE)
 _PUBLIC = re.compile(r"public|(?:-(?:id|name|url|host|domain|address|repository))(?:\.\d+)?$", re.IGNORECASE)
+_PLAIN_RULES = frozenset({"assignment", "authorization", "login", "vendor-token"})
+"""Those that say less of a secret than any other."""
+
 _PLACEHOLDER = re.compile(rb"\[REDACTED:[a-z0-9._-]{1,100}\]")
 
 _NOT_SECRET_NAME = re.compile(
@@ -54,7 +57,7 @@ _NO_VALUE = re.compile(
 )
 _NAME = re.compile(rb"[A-Za-z_][\w-]*(?:(?:\.|::?|->|/)[A-Za-z_][\w-]*)*")
 _PATH = re.compile(rb"[./~][\w./~+-]*")
-_NAMED = re.compile(rb"(?P<name>[\w.-]+)[\\\"'`]{0,3}[ \t]{0,8}[:=>]{1,2}[ \t]{0,8}[\\\"'`]{0,2}$")
+_BACKWARDS = re.compile(rb"[\w.-]+")
 _RUNS = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
@@ -169,9 +172,9 @@ def _is_secret_value(data: bytes, first: int, last: int) -> bool:
     value = data[first:last].rstrip(b".:=")
     if _NO_VALUE.fullmatch(value) or len(set(value)) < 5 or not re.search(rb"[A-Za-z]", value):
         return False
-    named = _NAMED.search(data[max(0, first - 80) : first])
-    name = named["name"] if named is not None else b""
-    if _NOT_SECRET_NAME.search(name):
+    before = _BACKWARDS.match(data[max(0, first - 80) : first].rstrip(b" \t\"'`:=>\\")[::-1])
+    name = before[0][::-1] if before is not None else b""
+    if _NOT_SECRET_NAME.search(name[-40:]):
         return False
     if _is_random(value):
         return True
@@ -234,6 +237,6 @@ def _merge(spans: list[Span]) -> list[Span]:
             merged.append(span)
             continue
         last = merged[-1]
-        rule = max(last, span, key=lambda s: (s.rule != "assignment", s.end - s.start, s.rule)).rule
+        rule = max(last, span, key=lambda s: (s.rule not in _PLAIN_RULES, s.end - s.start, s.rule)).rule
         merged[-1] = Span(last.start, max(last.end, span.end), rule)
     return merged

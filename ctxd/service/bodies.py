@@ -144,7 +144,8 @@ class Bodies:
         start = 1
         for facts in messages:
             length = 1 if facts.blob else facts.bytes
-            self._index[facts.id] = Body(location, start, length, facts.digest, facts.blob, facts.dialect)
+            if self._owners[facts.id] == owner:  # a later record may say it anew
+                self._index[facts.id] = Body(location, start, length, facts.digest, facts.blob, facts.dialect)
             start += length + 1
 
     def _fetch(self, ids: Sequence[str]) -> list[bytes]:

@@ -36,6 +36,10 @@ RESCANS = 3
 """How often a daemon tries again to scan what it could not; the next one tries anew."""
 
 
+PATIENCE = 20e-6
+"""Seconds a byte may take when it is scanned again: some fifteen times what the most hostile texts take."""
+
+
 class Rescans(msgspec.Struct):
     """How often a session was scanned again in this process, and how many objects were taken out since."""
 
@@ -50,10 +54,11 @@ class Rescanned(msgspec.Struct, frozen=True):
     bodies: tuple[bytes, ...]
 
 
-async def redact(session: Session, natives: Sequence[Native]) -> Sequence[Native]:
+async def redact(session: Session, natives: Sequence[Native], *, patient: bool = False) -> Sequence[Native]:
     """The messages with the secrets in their outputs cut out. Others are the same objects.
 
-    Work is done on the loop only where it is a matter of a millisecond.
+    Work is done on the loop only where it is a matter of a millisecond. `patient` gives large outputs time
+    in proportion, enough for the most hostile.
     """
     options = session.environment.settings.guard
     names = [session.name_of(native) for native in natives]
@@ -62,9 +67,10 @@ async def redact(session: Session, natives: Sequence[Native]) -> Sequence[Native
         return natives
     guard = session.environment.guard
     size = sum([len(natives[i].raw) for i in wanted])
+    seconds = options.timeout_ms / 1000 + (size * PATIENCE if patient else 0)
 
     def work() -> list[Native]:
-        return [_cut(guard, names[i], natives[i], options.timeout_ms / 1000) for i in wanted]
+        return [_cut(guard, names[i], natives[i], seconds) for i in wanted]
 
     made = work() if size <= INLINE_BYTES and guard.state == "ready" else await guard.run(work)
     session.environment.note("redactions", sum([len(native.redacted) for native in made]))
@@ -145,7 +151,7 @@ async def rescan(session: Session) -> Rescanned | None:
     bodies: list[bytes] = []
     for message_id in ids:
         (native,) = await session.natives([message_id])
-        (scanned,) = await redact(session, [native])
+        (scanned,) = await redact(session, [native], patient=True)
         old = state.transcript[state.positions[message_id]]
         if scanned.unscanned:
             continue
