@@ -92,7 +92,7 @@ def test_words_signatures_ids_and_sealed_reasoning_stay_even_where_they_look_lik
 ) -> None:
     token = secret_of("github ghp_")
     anthropic = host.open("a")
-    blocks = [
+    blocks: list[Message] = [
         {"type": "thinking", "thinking": f"the key is {token}", "signature": secret_of("jwt")},
         {"type": "redacted_thinking", "data": secret_of("azure")},
         {"type": "text", "text": f"I use {token}"},
@@ -115,7 +115,7 @@ def test_words_signatures_ids_and_sealed_reasoning_stay_even_where_they_look_lik
     assert anthropic.append(*given)["redacted"] == []
     assert anthropic.messages() == given
     responses = host.open("r", dialect="openai-responses")
-    items = [
+    items: list[Message] = [
         natives.user("openai-responses", "go"),
         {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": secret_of("azure")},
         {
