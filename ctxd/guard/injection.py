@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 Severity: TypeAlias = Literal["low", "medium", "high"]
@@ -112,9 +112,13 @@ _PATTERNS: tuple[tuple[str, Severity, str], ...] = (
     ),
 )
 
-_CLASSES = tuple(
-    (kind, severity, re.compile(pattern, re.VERBOSE | re.MULTILINE)) for kind, severity, pattern in _PATTERNS
-)
+
+@cache
+def _classes() -> tuple[tuple[str, Severity, re.Pattern[str]], ...]:
+    """Compiled when first needed: a daemon at rest does without."""
+    flags = re.VERBOSE | re.MULTILINE
+    return tuple([(kind, severity, re.compile(pattern, flags)) for kind, severity, pattern in _PATTERNS])
+
 
 _LOOK_ALIKES = str.maketrans(
     "аеорсухіјѕһԁԛԝӏոսցքԼВЕКМНОРСТХАІЈЅαορνιτκυχεηΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
@@ -139,7 +143,7 @@ def find(text: str) -> list[Passage]:
     found: list[Passage] = []
     # In pieces, so that no other thread waits long for the interpreter.
     for first in range(0, len(copy), PIECE_CHARS):
-        for kind, severity, pattern in _CLASSES:
+        for kind, severity, pattern in _classes():
             for match in pattern.finditer(copy, first, first + PIECE_CHARS + OVERLAP_CHARS):
                 start, end = shifts.back(match.start()), shifts.back(match.end())
                 found.append(Passage(start, end, kind, severity))
