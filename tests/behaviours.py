@@ -591,20 +591,20 @@ BEHAVIOURS: dict[str, Behaviour] = {
     ),
     "guard.untouched": Behaviour(
         "Signatures, ids, encrypted reasoning, and the words of users and assistants are never redacted.",
-        "issue 5, secrets",
+        "issue 5, build",
     ),
     "guard.bytes": Behaviour(
         "A message in which nothing is found stays the bytes that came.", "protocol.md §2"
     ),
     "guard.said": Behaviour(
         "What was cut out is said with its rule: to who appended it and to who recalls it.",
-        "protocol.md §§2, 4",
+        "protocol.md §2",
     ),
     "guard.unscanned": Behaviour(
         "What cannot be scanned is marked, kept beside the log, scanned again, its secrets gone.",
         "reliability.md §4",
     ),
-    "guard.off": Behaviour("Switching redaction off is said wherever a session is.", "issue 5, secrets"),
+    "guard.off": Behaviour("Switching redaction off is said wherever a session is.", "issue 5, build"),
     "guard.pending": Behaviour(
         "Pending messages show the secrets no more than appended ones, byte for byte.", "behaviour.md §1"
     ),

@@ -13,23 +13,20 @@ from ctxd.model.events import Elision, OutputsScanned
 from ctxd.model.messages import MessageFacts, ResultFacts
 
 if TYPE_CHECKING:
-    from ctxd.core.fold import Entry, SessionState
+    from ctxd.core.fold import SessionState
 
 
 def take(state: SessionState, event: OutputsScanned) -> None:
     """Take in a scan. Messages that lost secrets are others now: the view changes where they stand."""
-    known = [facts for message_id in event.clean if (facts := state.find(message_id)) is not None]
-    for facts in known:
-        _exchange(state, msgspec.structs.replace(facts, unscanned=False))
-    for facts in event.messages:
-        if state.find(facts.id) is not None:
-            _exchange(state, facts)
-            state.digest_anew(facts)
+    clean = [facts for message_id in event.clean if (facts := state.find(message_id)) is not None]
+    changed = [facts for facts in event.messages if state.find(facts.id) is not None]
+    for facts in (*(msgspec.structs.replace(facts, unscanned=False) for facts in clean), *changed):
+        _exchange(state, facts)
     state.withdrawn.update(event.dropped)
-    if event.messages:
-        state.anchor = None
+    if changed:
+        state.digest_anew(changed)
+        state.set_view(state.view)
         state.generation += 1
-        state.rechain()
 
 
 def _exchange(state: SessionState, facts: MessageFacts) -> None:
@@ -38,25 +35,15 @@ def _exchange(state: SessionState, facts: MessageFacts) -> None:
     state.uncounted.discard(facts.id)
     position = state.positions[facts.id]
     old, state.transcript[position] = state.transcript[position], facts
-    place = state.places.get(facts.id)
-    entries = [state.entries[position]] if place is None else [state.entries[position], state.view[place]]
-    befores = (entry for before in state.befores.values() for entry in before.entries)
-    entries += [entry for entry in befores if entry.facts.id == facts.id]
-    before = _weight(state.view[place]) if place is not None else (0, 0, 0)
-    for entry in {id(entry): entry for entry in entries}.values():
-        results = {was.call_id: (was, new) for was, new in zip(old.results, facts.results)}
+    changes = {was.call_id: (was, new) for was, new in zip(old.results, facts.results)}
+    views = (state.entries, state.view, *(before.entries for before in state.befores.values()))
+    for entry in {
+        id(entry): entry for view in views for entry in view if entry.facts.id == facts.id
+    }.values():
         entry.facts = facts
         entry.elided = tuple(
-            [_resave(e, *results[e.call_id]) if e.call_id in results else e for e in entry.elided]
+            [_resave(e, *changes[e.call_id]) if e.call_id in changes else e for e in entry.elided]
         )
-    after = _weight(state.view[place]) if place is not None else (0, 0, 0)
-    state.view_tokens += after[0] - before[0]
-    state.view_media += after[1] - before[1]
-    state.view_bytes += after[2] - before[2]
-
-
-def _weight(entry: Entry) -> tuple[int, int, int]:
-    return entry.tokens, entry.media, entry.size
 
 
 def _resave(elision: Elision, was: ResultFacts, new: ResultFacts) -> Elision:

@@ -454,6 +454,8 @@ export interface ErrorData {
   expected?: number;
   /** `revisionConflict`: the session's revision. */
   actual?: number;
+  /** `revisionConflict` of files: those the session did not edit, at most 50. */
+  paths?: string[];
   /** `cannotReach`, tokens. */
   floor?: number;
   /** `cannotReach`, tokens. */
@@ -518,6 +520,13 @@ export interface FileAudit {
   before: number;
   after: number;
   recoverable: number;
+}
+
+/** What a rewind does to one of the workspace's files. */
+export interface FileChange {
+  /** Relative to the workspace. */
+  path: string;
+  action: "add" | "change" | "remove";
 }
 
 /** What stands between secrets in tool outputs and the disk. */
@@ -1033,6 +1042,8 @@ export interface RewindReport {
   tokensAfter: number;
   /** The beginning of the message gone back to. */
   preview: string;
+  /** Files brought back to what they were then. */
+  files: FileChange[];
   revision: number;
   generation: number;
 }
@@ -1257,6 +1268,7 @@ export interface SessionRewindParams {
   sessionId: string;
   /** A message of the user; it and what followed leave. */
   to: string;
+  /** `code` brings the files back; it needs the option `workspace.snapshots`. */
   mode: "conversation" | "code" | "both";
   /** Say what would happen, change nothing. */
   dryRun?: boolean;
@@ -1364,15 +1376,16 @@ export interface SteerNote {
   content?: string;
 }
 
-/** `root`: state folder, `cache`: cache folder; empty for the platform's own. `forceNetwork`: write on NFS and the like, where locks cannot be trusted. */
+/** `root`: state folder, `cache`: cache folder; empty for the platform's own. `forceNetwork`: write on NFS and the like, where locks cannot be trusted. `bookmarkBytes`: a session closed after its log has grown by as much leaves a bookmark, with which it opens sooner. */
 export interface StorageOptions {
   root?: string;
   cache?: string;
   forceNetwork?: boolean;
   segmentBytes?: number;
+  bookmarkBytes?: number;
 }
 
-/** Who writes summaries and how long they may take. `use`: `auto` asks the host where it can, else a configured provider, else none. `window`: the summariser's context window in tokens, 0 for the session's. `provider` and `model` name a model for `ctxd[llm]` (`anthropic`, `google`, `openai`, or `openai` with a `baseUrl`); its key comes from the environment variable `apiKeyEnv` (empty for the provider's usual one) and is never stored. `cooldownMs`: how long three failures in a row keep a session from asking. */
+/** Who writes summaries and how long they may take. `use`: `auto` asks the host where it can, else a configured provider, else none. `window`: the summariser's context window in tokens, 0 for the session's. `provider` and `model` name a model for `ctxd[llm]` (`anthropic`, `google`, `openai`, or `openai` with a `baseUrl`); its key comes from the environment variable `apiKeyEnv` (empty for the provider's usual one), or is the host's own to give as `apiKey`; it is never stored. `cooldownMs`: how long three failures in a row keep a session from asking. */
 export interface SummarizerOptions {
   use?: "auto" | "host" | "none" | "provider";
   timeoutMs?: number;
@@ -1384,6 +1397,7 @@ export interface SummarizerOptions {
   model?: string;
   baseUrl?: string;
   apiKeyEnv?: string;
+  apiKey?: string;
 }
 
 /** A text. */
@@ -1469,9 +1483,10 @@ export interface WireOptions {
   maxBytes?: number;
 }
 
-/** Files shown again after a compaction: the `restoreFiles` the session touched last, 0 for none. Of each at most its first `restoreLines` lines and `restoreBytes` bytes. */
+/** Files shown again after a compaction: the `restoreFiles` the session touched last, 0 for none. Of each at most its first `restoreLines` lines and `restoreBytes` bytes. `snapshots`: keep the files as they are, by git in the state folder, when the user speaks and when a turn ends, for `session/rewind`. */
 export interface WorkspaceOptions {
   restoreFiles?: number;
   restoreLines?: number;
   restoreBytes?: number;
+  snapshots?: boolean;
 }
