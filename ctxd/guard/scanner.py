@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import time
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -202,7 +203,13 @@ def _outside_placeholders(data: bytes, spans: list[Span]) -> list[Span]:
     if b"[REDACTED:" not in data:
         return spans
     placed = [match.span() for match in _PLACEHOLDER.finditer(data)]
-    return [span for span in spans if not any(span.start < end and start < span.end for start, end in placed)]
+    ends = [end for _, end in placed]
+    kept: list[Span] = []
+    for span in spans:
+        place = bisect_right(ends, span.start)
+        if place == len(placed) or placed[place][0] >= span.end:
+            kept.append(span)
+    return kept
 
 
 def _repeats(data: bytes, spans: list[Span]) -> list[Span]:

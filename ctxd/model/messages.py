@@ -21,6 +21,14 @@ Inserted: TypeAlias = Literal[
 _replace = msgspec.structs.replace
 
 
+class Redacted(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """So many secrets that a rule found in the output of a call, all cut out before anything was stored."""
+
+    call_id: str
+    rule: str
+    count: int
+
+
 class Native(msgspec.Struct, frozen=True):
     """One native message (item, content): `raw` as it came off the wire, `value` decoded once.
 
@@ -32,7 +40,7 @@ class Native(msgspec.Struct, frozen=True):
     raw: bytes
     value: dict[str, Any]
     dialect: str = ""
-    redacted: tuple[tuple[str, str], ...] = ()
+    redacted: tuple[Redacted, ...] = ()
     unscanned: bool = False
 
 
@@ -77,7 +85,7 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     `user_turn` is true when a person speaks. `inserted` names what ctxd itself put there.
     `source` is the id of the message this one stands for (`truncated`, `compact`), else "".
     `blob` is the ledger digest of `raw` when it is too large for the log. `dialect` is as in `Native`.
-    `redacted` has (call id, rule) for each secret that was cut out; `unscanned`: nobody has looked yet.
+    `redacted` says what was cut out of its outputs; `unscanned`: nobody has looked yet.
     """
 
     id: str
@@ -97,7 +105,7 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     source: str = ""
     blob: str = ""
     dialect: str = ""
-    redacted: tuple[tuple[str, str], ...] = ()
+    redacted: tuple[Redacted, ...] = ()
     unscanned: bool = False
 
     def counted(self, tokens: int, sizes: tuple[int, ...]) -> MessageFacts:

@@ -11,7 +11,7 @@ import msgspec
 from ctxd.model.blocks import MessageView
 from ctxd.model.errors import RevisionConflict
 from ctxd.model.events import Elision, Load, MessagesAppended
-from ctxd.model.messages import MessageFacts, Native, Usage
+from ctxd.model.messages import MessageFacts, Native, Redacted, Usage
 from ctxd.service.admission import find_repeats, named_by, read_views, recollect, refuse
 from ctxd.service.description import Described, Meta, describe_all
 from ctxd.service.guarding import foresee, redact, warn
@@ -32,12 +32,12 @@ FACTS_BYTES = 400
 
 
 class Appended(msgspec.Struct, frozen=True):
-    """What became of an append: `spilled` (message id, call id, bytes), `redacted` (both ids, rule)."""
+    """What became of an append. `spilled`: (message id, call id, bytes). `redacted`: by message id."""
 
     revision: int
     message_ids: tuple[str, ...]
     spilled: tuple[tuple[str, str, int], ...] = ()
-    redacted: tuple[tuple[str, str, str], ...] = ()
+    redacted: tuple[tuple[str, Redacted], ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -47,7 +47,7 @@ class Admitted(msgspec.Struct, frozen=True):
     written: tuple[Written, ...]
     message_ids: tuple[str, ...]
     spilled: tuple[tuple[str, str, int], ...]
-    redacted: tuple[tuple[str, str, str], ...]
+    redacted: tuple[tuple[str, Redacted], ...]
     warnings: tuple[str, ...]
     facts: tuple[MessageFacts, ...]
     load: Load
@@ -145,7 +145,7 @@ def _admitted(
             (e.message_id, e.call_id, size)
             for e, size in zip(described.elisions, described.sizes, strict=True)
         ),
-        redacted=tuple([(f.id, *cut) for f in described.facts for cut in f.redacted]),
+        redacted=tuple([(f.id, cut) for f in described.facts for cut in f.redacted]),
         warnings=(
             *(f"messages.{index} repeats results that are already there; dropped" for index in repeats),
             *warn(session, described.natives, described.positions),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,7 +23,7 @@ from ctxd.guard.secrets import INLINE_BYTES, Part, Redaction, Secrets, Unscanned
 from ctxd.model.blocks import MessageView
 from ctxd.model.errors import Sensitive, Timeout
 from ctxd.model.events import OutputsScanned
-from ctxd.model.messages import MessageFacts, Native
+from ctxd.model.messages import MessageFacts, Native, Redacted
 from ctxd.service.bodies import BLOB_BYTES
 from ctxd.service.rendering import encode
 
@@ -73,7 +74,7 @@ async def redact(session: Session, natives: Sequence[Native], *, patient: bool =
         return [_cut(guard, names[i], natives[i], seconds) for i in wanted]
 
     made = work() if size <= INLINE_BYTES and guard.state == "ready" else await guard.run(work)
-    session.environment.note("redactions", sum([len(native.redacted) for native in made]))
+    session.environment.note("redactions", sum([one.count for native in made for one in native.redacted]))
     given = list(natives)
     for index, native in zip(wanted, made, strict=True):
         given[index] = native
@@ -200,7 +201,7 @@ def _cut(guard: Secrets, dialect: str, native: Native, seconds: float) -> Native
     """The message without the secrets of its outputs, or marked where one of them could not be scanned."""
     deadline = time.monotonic() + seconds
     changed: list[tuple[Spot, str]] = []
-    cuts: list[tuple[str, str]] = []
+    cuts = Counter({(one.call_id, one.rule): one.count for one in native.redacted})
     unscanned = False
     for call_id, group in groupby(spots(dialect, native.value), key=lambda spot: spot.call_id):
         found = list(group)
@@ -213,12 +214,12 @@ def _cut(guard: Secrets, dialect: str, native: Native, seconds: float) -> Native
         for spot, redaction in zip(found, redactions, strict=True):
             if redaction.rules:
                 changed.append((spot, redaction.text))
-                cuts += [(call_id, rule) for rule in redaction.rules]
+                cuts.update([(call_id, rule) for rule in redaction.rules])
     if not changed and not unscanned and not native.unscanned:
         return native
     value = with_strings(native.value, changed) if changed else native.value
     raw = _encode(value) if changed else native.raw
-    redacted = (*native.redacted, *cuts)
+    redacted = tuple([Redacted(call_id, rule, count) for (call_id, rule), count in cuts.items()])
     return Native(raw=raw, value=value, dialect=native.dialect, redacted=redacted, unscanned=unscanned)
 
 

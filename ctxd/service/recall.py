@@ -146,7 +146,7 @@ async def fetch(
         next=taken.next,
         candidates=candidates,
         occurrence=session.state.results[tool_call_id].index(facts.id) if tool_call_id else None,
-        redactions=sum(1 for call_id, _ in facts.redacted if result is None or call_id == result.call_id),
+        redactions=sum(r.count for r in facts.redacted if result is None or r.call_id == result.call_id),
     )
 
 

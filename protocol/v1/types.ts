@@ -992,12 +992,14 @@ export interface Recovery {
   report?: CompactionReport;
 }
 
-/** A secret that was cut out before anything was stored. */
+/** Secrets that were cut out before anything was stored. */
 export interface Redacted {
   messageId: string;
   toolCallId?: string;
-  /** The rule that found it; never the secret. */
+  /** The rule that found them; never a secret. */
   rule: string;
+  /** How many it found in this output. */
+  count: number;
 }
 
 /** A recently touched file that is not put back. */

@@ -11,7 +11,7 @@ from ctxd.core.facts import describe
 from ctxd.core.fold import SessionState
 from ctxd.dialects import registry
 from ctxd.model.events import AnyEvent, Elision, MessagesAppended, Model, OutputsScanned, SessionCreated
-from ctxd.model.messages import MessageFacts, Native
+from ctxd.model.messages import MessageFacts, Native, Redacted
 from tests.support import natives
 from tests.support.behaviour import behaviour
 from tests.support.session import WEIGHER
@@ -62,7 +62,7 @@ def totals(state: SessionState) -> tuple[object, ...]:
 
 CALL = facts_of("m1", natives.calling("anthropic", ["t1"])[0])
 BEFORE = facts_of("m2", natives.answer("anthropic", "t1", SECRET * 9), unscanned=True, blob="sha256:ab")
-AFTER = facts_of("m2", natives.answer("anthropic", "t1", CUT * 9), redacted=(("t1", "x"),))
+AFTER = facts_of("m2", natives.answer("anthropic", "t1", CUT * 9), redacted=(Redacted("t1", "x", 9),))
 LATER = facts_of("m3", natives.said("anthropic", "done"))
 
 

@@ -83,6 +83,11 @@ def kept(root: Path, environment: dict[str, str] | None = None) -> Iterator[Kept
             made.stop(kill=True)
 
 
+def counted(answer: Message) -> int:
+    """How many secrets an answer says were cut out."""
+    return sum(one["count"] for one in answer["redacted"])
+
+
 def step(session: Kept, dialect: str, number: int, result: Message) -> int:
     """A call and its result, by one of the two ways a host has; how many secrets were cut out."""
     name = f"t{number}"
@@ -91,11 +96,11 @@ def step(session: Kept, dialect: str, number: int, result: Message) -> int:
         messages=[natives.user(dialect, f"step {number}"), *natives.calling(dialect, [name])],
     )
     if number % 2:
-        return len(session.call("session/append", messages=[result])["redacted"])
+        return counted(session.call("session/append", messages=[result]))
     session.call("context/prepare", phase="iteration", pending=[result])
     request = session.call("context/prepare", phase="iteration")["requestId"]
     messages = [result, natives.said(dialect, "ok")]
-    return len(session.call("context/report", requestId=request, outcome="ok", messages=messages)["redacted"])
+    return counted(session.call("context/report", requestId=request, outcome="ok", messages=messages))
 
 
 def whole(session: Kept, call_id: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import random
 import time
 from collections import Counter
@@ -155,3 +156,11 @@ def test_a_cache_folder_that_cannot_be_is_done_without(tmp_path: Path) -> None:
     blocked.write_text("")
     secret = next(c.secret for c in credentials() if c.kind == "gitlab")
     assert load(blocked / "guard").find(f"see {secret} ".encode(), PATIENT)
+
+
+def test_a_token_in_base64_is_found_with_all_that_encodes_it(scanner: Scanner) -> None:
+    token = next(c.secret for c in credentials() if c.kind == "github ghp_")
+    encoded = base64.b64encode(f"user:{token}".encode())
+    kept = cut(b"data:\n  auth: " + encoded + b"\n", scanner)
+    assert encoded[8:40] not in kept
+    assert b"[REDACTED:" in kept

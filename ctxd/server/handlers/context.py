@@ -10,6 +10,7 @@ from ctxd.model.errors import InvalidParams
 from ctxd.model.messages import Usage
 from ctxd.server.calls import Call
 from ctxd.server.handlers import shapes
+from ctxd.server.handlers.guard import list_redacted
 from ctxd.server.handlers.sessions import check_meta
 from ctxd.server.wire import compactions, projections
 from ctxd.server.wire import context as wire
@@ -83,7 +84,7 @@ async def report(
         revision=session.state.revision,
         message_ids=list(done.message_ids),
         projection=shapes.projection(session, session.project()),
-        redacted=shapes.redacted(done.redacted) or None,
+        redacted=list_redacted(done.redacted) or None,
         recovery=_recovery(session, done.recovery) if done.recovery else None,
     )
 

@@ -14,6 +14,7 @@ from ctxd.core.projection import Projection
 from ctxd.model import events
 from ctxd.model.records import Span
 from ctxd.model.summary import PlanSnapshot, SessionSummary
+from ctxd.server.handlers import guard
 from ctxd.server.wire import compactions, hosts, projections, sessions
 from ctxd.server.wire.base import NativeValue
 from ctxd.service import pins
@@ -57,20 +58,8 @@ def session_info(session: Session, lost: Sequence[Lost] = ()) -> sessions.Sessio
         created_at=state.created_at,
         updated_at=state.updated_at,
         losses=losses(lost),
-        guard=guard(session),
+        guard=guard.describe(session),
     )
-
-
-def guard(session: Session) -> sessions.Guard:
-    """Whether secrets are cut out of what tools say here, and what was not scanned."""
-    environment = session.environment
-    secrets = environment.guard.state if environment.settings.guard.secrets else "off"
-    return sessions.Guard(secrets=secrets, unscanned=len(session.state.unscanned))
-
-
-def redacted(cut: Sequence[tuple[str, str, str]]) -> list[sessions.Redacted]:
-    """Secrets that were cut out: (message id, call id, rule)."""
-    return [sessions.Redacted(message_id=mid, tool_call_id=cid or None, rule=rule) for mid, cid, rule in cut]
 
 
 def losses(lost: Sequence[Lost]) -> list[sessions.Loss] | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ctxd import __version__
 from ctxd.server.calls import Call
+from ctxd.server.handlers.guard import state_of
 from ctxd.server.wire import status as wire
 from ctxd.service.registry import Registry, status
 
@@ -20,7 +21,7 @@ async def read(registry: Registry, params: wire.StatusParams, call: Call) -> wir
         sessions=found.sessions,
         rss_bytes=_rss(),
         store={"root": found.root, "encodings": list(environment.counting.loaded)},
-        guard=environment.guard.state if environment.settings.guard.secrets else "off",
+        guard=state_of(environment),
         counters=found.counters,
     )
 

@@ -21,6 +21,7 @@ from ctxd.server.wire.base import (
 Access = Literal["write", "readOnly"]
 FileOp = Literal["read", "edit", "write"]
 Fidelity = Literal["full", "truncate", "compact", "summary", "dropped"]
+Secrets = Literal["off", "idle", "loading", "ready", "unavailable"]
 OpenMode = Literal["create", "resume", "openOrCreate"]
 HistoryView = Literal["transcript", "model"]
 
@@ -82,7 +83,7 @@ class Loss(Wire):
 class Guard(Wire):
     """What stands between secrets in tool outputs and the disk."""
 
-    secrets: Literal["off", "idle", "loading", "ready", "unavailable"] = Field(
+    secrets: Secrets = Field(
         description="`off`: by option, outputs are stored with the secrets in them. `idle`: loaded when the "
         "first call is made. `unavailable`: the scanner could not be loaded, outputs are kept unscanned."
     )
@@ -201,11 +202,12 @@ class Spilled(Wire):
 
 
 class Redacted(Wire):
-    """A secret that was cut out before anything was stored."""
+    """Secrets that were cut out before anything was stored."""
 
     message_id: str
     tool_call_id: str | None = None
-    rule: str = Field(description="The rule that found it; never the secret.")
+    rule: str = Field(description="The rule that found them; never a secret.")
+    count: Count = Field(description="How many it found in this output.")
 
 
 class SessionAppendResult(Wire):
