@@ -14,7 +14,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from bench import append, compact, import_speed, memory, prepare, project, resume, stalls, startup
+from bench import append, compact, guard, import_speed, memory, prepare, project, resume, stalls, startup
 from bench.harness import Ratio, Workbench, workbench
 
 BENCHES: dict[str, Callable[[Workbench], Iterator[Ratio]]] = {
@@ -26,6 +26,7 @@ BENCHES: dict[str, Callable[[Workbench], Iterator[Ratio]]] = {
     "memory": memory.bench,
     "resume": resume.bench,
     "stalls": stalls.bench,
+    "guard": guard.bench,
     "import": import_speed.bench,
 }
 

@@ -725,4 +725,54 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "memory.writers": Behaviour(
         "Daemons and a person's editor that write at once lose no entry and tear no file.", "issue 5, shows 2"
     ),
+    # The guard: secrets, text from outside.
+    "guard.kinds": Behaviour(
+        "Credentials of some forty kinds are found whole in what tools print.", "issue 5, shows 7"
+    ),
+    "guard.innocent": Behaviour(
+        "Digests, UUIDs, lock-file hashes, code and masks are taken for no secrets.", "issue 5, shows 7"
+    ),
+    "guard.border": Behaviour(
+        "A secret across the border of two scanned pieces is found whole.", "reliability.md §4"
+    ),
+    "guard.repeated": Behaviour(
+        "A secret is cut out where it stands again without its name.", "behaviour.md §8"
+    ),
+    "guard.idempotent": Behaviour("Redacting twice changes nothing more.", "behaviour.md §8"),
+    "guard.linear": Behaviour("No text makes scanning take more than its share.", "reliability.md §4"),
+    "guard.nowhere": Behaviour(
+        "After a session, a compaction and kill -9 no secret of a tool output is in the state folder, an "
+        "export, an answer or on stderr.",
+        "issue 5, shows 7",
+    ),
+    "guard.untouched": Behaviour(
+        "Signatures, ids, encrypted reasoning, and the words of users and assistants are never redacted.",
+        "issue 5, build",
+    ),
+    "guard.bytes": Behaviour(
+        "A message in which nothing is found stays the bytes that came.", "protocol.md §2"
+    ),
+    "guard.said": Behaviour(
+        "What was cut out is said with its rule: to who appended it and to who recalls it.",
+        "protocol.md §2",
+    ),
+    "guard.unscanned": Behaviour(
+        "What cannot be scanned is marked, kept beside the log, scanned again, its secrets gone.",
+        "reliability.md §4",
+    ),
+    "guard.off": Behaviour("Switching redaction off is said wherever a session is.", "issue 5, build"),
+    "guard.pending": Behaviour(
+        "Pending messages show the secrets no more than appended ones, byte for byte.", "behaviour.md §1"
+    ),
+    "guard.orders": Behaviour(
+        "Text that reads like orders is marked and wrapped, in whatever letters, and nothing of it is lost.",
+        "behaviour.md §8",
+    ),
+    "guard.bulk": Behaviour(
+        "Data URIs and very long hexadecimal are shortened where they are shown; digests are not.",
+        "behaviour.md §8",
+    ),
+    "guard.spans": Behaviour(
+        "Findings name their places in the text as it was given, and no two overlap.", "octos.md §26"
+    ),
 }

@@ -181,6 +181,8 @@ def describe(
         signed=signed,
         hidden=hidden,
         dialect=native.dialect,
+        redacted=native.redacted,
+        unscanned=native.unscanned,
     )
 
 

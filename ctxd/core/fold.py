@@ -13,7 +13,7 @@ from typing import assert_never
 
 import msgspec
 
-from ctxd.core import epochs, fixed, reported, steering
+from ctxd.core import epochs, fixed, reported, scanned, steering
 from ctxd.core.anchor import Anchor
 from ctxd.core.calibration import Calibration
 from ctxd.core.transcript import Transcript
@@ -29,6 +29,7 @@ from ctxd.model.events import (
     Load,
     MessagesAppended,
     Model,
+    OutputsScanned,
     Pinned,
     Placed,
     RequestReported,
@@ -175,7 +176,8 @@ class SessionState(Transcript):
             case RequestReported():
                 reported.report(self, event, at)
             case ViewElided():
-                self._elide(event.elisions)
+                self._shorten(event.elisions)
+                self._rechain()
                 self.generation += 1
             case CheckpointCommitted():
                 self._replace(event)
@@ -199,6 +201,8 @@ class SessionState(Transcript):
                 epochs.rewind(self, event)
             case SnapshotTaken():
                 self.keep_snapshot(event)
+            case OutputsScanned():
+                scanned.take(self, event)
             case ForkSealed() | StageFailed():
                 self.sealed = self.sealed or isinstance(event, ForkSealed)
             case _:
@@ -320,10 +324,6 @@ class SessionState(Transcript):
             if self.anchor is not None:
                 paid = self.anchor.recount(position, tokens)
                 self.unseen = max(0.0, self.unseen - self.ratio * paid)
-
-    def _elide(self, elisions: tuple[Elision, ...]) -> None:
-        self._shorten(elisions)
-        self._rechain()
 
     def _shorten(self, elisions: tuple[Elision, ...]) -> None:
         for elision in elisions:

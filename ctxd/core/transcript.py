@@ -6,6 +6,7 @@ none of it. Safe to ask from a worker thread while nothing is applied.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import Lock
 
 from ctxd.model.events import SnapshotTaken
@@ -21,6 +22,8 @@ class Transcript:
         """Message id to the snapshot of the workspace's files that was taken with it."""
         self.files_at = ("", "")
         """The newest snapshot, or the one that was restored since: (message id it stands behind, tree)."""
+        self.withdrawn: set[str] = set()
+        """Digests of what held secrets and was taken out of the ledger since."""
         self._lock = Lock()
         self._positions: dict[str, int] = {}
         self._calls: dict[str, list[tuple[str, CallFacts]]] = {}
@@ -28,6 +31,8 @@ class Transcript:
         self._digests: dict[str, tuple[str, str]] = {}
         self._positioned = 0
         self._read = 0
+        self._unscanned: set[str] = set()
+        self._looked = 0
 
     @property
     def positions(self) -> dict[str, int]:
@@ -81,6 +86,22 @@ class Transcript:
                     return call
             return None
         return owners[-1][1]
+
+    @property
+    def unscanned(self) -> set[str]:
+        """Messages nobody could scan for secrets yet."""
+        if self._looked < len(self.transcript):
+            self._unscanned.update([f.id for f in self.transcript[self._looked :] if f.unscanned])
+            self._looked = len(self.transcript)
+        return self._unscanned
+
+    def digest_anew(self, changed: Sequence[MessageFacts]) -> None:
+        """Find the results of messages by the digests they have now, and no more by older ones."""
+        ids = {facts.id for facts in changed}
+        for digest in [digest for digest, owner in self.digests.items() if owner[0] in ids]:
+            del self._digests[digest]
+        for facts in changed:
+            self._digests.update({result.digest: (facts.id, result.call_id) for result in facts.results})
 
     def _read_on(self) -> None:
         if self._read == len(self.transcript):

@@ -101,6 +101,18 @@ class MessagesAppended(Event, frozen=True, tag="messagesAppended", gc=False):
     usage: Usage | None = None
 
 
+class OutputsScanned(Event, frozen=True, tag="outputsScanned", gc=False):
+    """Messages stored unscanned were scanned for secrets since. The record's `data` is `[raw, ...]`.
+
+    `clean` are ids of those that hold none. `messages` describe the others anew, without their secrets;
+    `dropped` are the ledger digests of what they were.
+    """
+
+    clean: tuple[str, ...] = ()
+    messages: tuple[MessageFacts, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+
 class TokensCounted(Event, frozen=True, tag="tokensCounted", gc=False):
     """Counts of messages whose counting was deferred: (message id, tokens, result tokens in order)."""
 
@@ -285,6 +297,7 @@ AnyEvent: TypeAlias = (
     | ValidatorRecorded
     | SteerPushed
     | SteeringDrained
+    | OutputsScanned
 )
 
 TYPES: dict[str, type[AnyEvent]] = {
@@ -307,6 +320,7 @@ TYPES: dict[str, type[AnyEvent]] = {
     "validatorRecorded": ValidatorRecorded,
     "steerPushed": SteerPushed,
     "steeringDrained": SteeringDrained,
+    "outputsScanned": OutputsScanned,
 }
 """Tag to type. A record type that is not here is kept in the log and skipped by the fold."""
 

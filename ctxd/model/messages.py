@@ -22,16 +22,27 @@ Steered: TypeAlias = Literal["", "followUp", "systemReminder"]
 _replace = msgspec.structs.replace
 
 
+class Redacted(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """So many secrets that a rule found in the output of a call, all cut out before anything was stored."""
+
+    call_id: str
+    rule: str
+    count: int
+
+
 class Native(msgspec.Struct, frozen=True):
     """One native message (item, content): `raw` as it came off the wire, `value` decoded once.
 
     `raw` is one JSON object on one line (UTF-8, no raw line feeds); it is what is stored and
     handed back. `value` must not be mutated. `dialect` is "" for the one the session began with.
+    `redacted` and `unscanned` say what became of the secrets in it, as in `MessageFacts`.
     """
 
     raw: bytes
     value: dict[str, Any]
     dialect: str = ""
+    redacted: tuple[Redacted, ...] = ()
+    unscanned: bool = False
 
 
 class CallFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -76,6 +87,7 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     `source` is the id of the message this one stands for (`truncated`, `compact`), else "".
     `blob` is the ledger digest of `raw` when it is too large for the log. `dialect` is as in `Native`.
     `steered` says that it came in by steering, in the midst of a turn: it begins no turn of its own.
+    `redacted` says what was cut out of its outputs; `unscanned`: nobody has looked yet.
     """
 
     id: str
@@ -96,6 +108,8 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     blob: str = ""
     dialect: str = ""
     steered: Steered = ""
+    redacted: tuple[Redacted, ...] = ()
+    unscanned: bool = False
 
     def counted(self, tokens: int, sizes: tuple[int, ...]) -> MessageFacts:
         """The same facts with a deferred count filled in; `sizes` are the results' tokens in order."""

@@ -145,6 +145,16 @@ class CacheOptions(_Group, frozen=True):
     expected_calls: Positive = 10
 
 
+class GuardOptions(_Group, frozen=True):
+    """`secrets` false stores what tools say as it is, secrets included; every session says so.
+
+    `timeout_ms`: how long one message's outputs may be scanned before they are kept aside unscanned.
+    """
+
+    secrets: bool = True
+    timeout_ms: Positive = 5_000
+
+
 class WorkspaceOptions(_Group, frozen=True):
     """Files shown again after a compaction: the `restore_files` the session touched last, 0 for none.
 
@@ -201,6 +211,7 @@ class Settings(_Group, frozen=True):
     summarizer: SummarizerOptions = SummarizerOptions()
     recall: RecallOptions = RecallOptions()
     cache: CacheOptions = CacheOptions()
+    guard: GuardOptions = GuardOptions()
     workspace: WorkspaceOptions = WorkspaceOptions()
     memory: MemoryOptions = MemoryOptions()
     wire: Wire = Wire()

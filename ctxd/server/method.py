@@ -10,7 +10,17 @@ import msgspec
 from ctxd.server.wire.base import Wire
 
 Noun = Literal[
-    "context", "contracts", "memory", "pins", "prompts", "recall", "sessions", "status", "steering", "tokens"
+    "context",
+    "contracts",
+    "guard",
+    "memory",
+    "pins",
+    "prompts",
+    "recall",
+    "sessions",
+    "status",
+    "steering",
+    "tokens",
 ]
 """Names of the modules of handlers."""
 
@@ -64,6 +74,7 @@ def load_handlers() -> dict[Noun, Any]:
     from ctxd.server.handlers import (
         context,
         contracts,
+        guard,
         memory,
         pins,
         prompts,
@@ -77,6 +88,7 @@ def load_handlers() -> dict[Noun, Any]:
     return {
         "context": context,
         "contracts": contracts,
+        "guard": guard,
         "memory": memory,
         "pins": pins,
         "prompts": prompts,

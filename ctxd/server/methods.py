@@ -9,6 +9,7 @@ from ctxd.server.method import Table, tabulate
 from ctxd.server.tables import (
     context,
     contracts,
+    guard,
     hosts,
     memory,
     pins,
@@ -31,6 +32,7 @@ METHODS: Table = tabulate(
         *prompts.METHODS,
         *steering.METHODS,
         *contracts.METHODS,
+        *guard.METHODS,
         *status.METHODS,
         *hosts.METHODS,
     ]

@@ -11,10 +11,10 @@ import msgspec
 from ctxd.model.blocks import MessageView
 from ctxd.model.errors import RevisionConflict
 from ctxd.model.events import Elision, Load, MessagesAppended
-from ctxd.model.messages import MessageFacts, Native, Usage
+from ctxd.model.messages import MessageFacts, Native, Redacted, Usage
 from ctxd.service.admission import find_repeats, named_by, read_views, recollect, refuse
-from ctxd.service.bodies import BLOB_BYTES
 from ctxd.service.description import Described, Meta, describe_all
+from ctxd.service.guarding import foresee, redact, warn
 from ctxd.service.session import Session, Written
 from ctxd.service.snapshots import snapshot
 
@@ -32,11 +32,12 @@ FACTS_BYTES = 400
 
 
 class Appended(msgspec.Struct, frozen=True):
-    """What became of an append. `spilled`: (message id, call id, bytes)."""
+    """What became of an append. `spilled`: (message id, call id, bytes). `redacted`: by message id."""
 
     revision: int
     message_ids: tuple[str, ...]
     spilled: tuple[tuple[str, str, int], ...] = ()
+    redacted: tuple[tuple[str, Redacted], ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -46,6 +47,7 @@ class Admitted(msgspec.Struct, frozen=True):
     written: tuple[Written, ...]
     message_ids: tuple[str, ...]
     spilled: tuple[tuple[str, str, int], ...]
+    redacted: tuple[tuple[str, Redacted], ...]
     warnings: tuple[str, ...]
     facts: tuple[MessageFacts, ...]
     load: Load
@@ -87,6 +89,7 @@ async def append(
             revision=state.revision,
             message_ids=admitted.message_ids,
             spilled=admitted.spilled,
+            redacted=admitted.redacted,
             warnings=(*admitted.warnings, *failed),
         )
 
@@ -104,7 +107,7 @@ async def admit(
     With `count` nothing is deferred, however large. Blobs are put in the ledger here: bytes are
     durable before an event names them.
     """
-    natives = session.own(natives)
+    natives = await redact(session, session.own(natives))
     size = sum([len(native.raw) for native in natives])
     largest = max([len(native.raw) for native in natives], default=0)
     defer = not count and size > DEFER_BYTES
@@ -117,6 +120,7 @@ async def admit(
         return views, named_by(views)
 
     views, named = await anyio.to_thread.run_sync(read) if large else read()
+    foresee(session, views)
     past = await recollect(session, named)
 
     def take() -> tuple[Described, Admitted]:
@@ -126,7 +130,7 @@ async def admit(
         return described, _admitted(session, described, metas, client_id, repeats)
 
     described, admitted = await session.environment.counting.run(take) if large else take()
-    if largest > BLOB_BYTES:
+    if any(facts.blob for facts in described.facts):
         await anyio.to_thread.run_sync(_store_blobs, session, described)
     return admitted
 
@@ -141,8 +145,10 @@ def _admitted(
             (e.message_id, e.call_id, size)
             for e, size in zip(described.elisions, described.sizes, strict=True)
         ),
-        warnings=tuple(
-            f"messages.{index} repeats results that are already there; dropped" for index in repeats
+        redacted=tuple([(f.id, cut) for f in described.facts for cut in f.redacted]),
+        warnings=(
+            *(f"messages.{index} repeats results that are already there; dropped" for index in repeats),
+            *warn(session, described.natives, described.positions),
         ),
         facts=described.facts,
         load=Load(

@@ -75,6 +75,8 @@ class Bodies:
     def learn(self, location: Location, messages: Sequence[MessageFacts]) -> None:
         """Take in where a durable record keeps its messages: a JSON array in `messages`' order."""
         self._records.append((location, messages))
+        for facts in messages if self._index else ():
+            self._index.pop(facts.id, None)  # said anew without its secrets
 
     def learn_run(
         self, places: Places, seqs: Sequence[int], sizes: Sequence[int], messages: Sequence[MessageFacts]
@@ -84,8 +86,8 @@ class Bodies:
 
     def remember(self, message_id: str, raw: bytes) -> None:
         """Keep bytes that were just written."""
+        self._cached += len(raw) - len(self._cache.get(message_id, b""))
         self._cache[message_id] = raw
-        self._cached += len(raw)
         while self._cached > CACHE_BYTES and len(self._cache) > 1:
             _, dropped = self._cache.popitem(last=False)
             self._cached -= len(dropped)
@@ -142,7 +144,8 @@ class Bodies:
         start = 1
         for facts in messages:
             length = 1 if facts.blob else facts.bytes
-            self._index[facts.id] = Body(location, start, length, facts.digest, facts.blob, facts.dialect)
+            if self._owners[facts.id] == owner:  # a later record may say it anew
+                self._index[facts.id] = Body(location, start, length, facts.digest, facts.blob, facts.dialect)
             start += length + 1
 
     def _fetch(self, ids: Sequence[str]) -> list[bytes]:

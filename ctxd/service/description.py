@@ -74,7 +74,7 @@ def describe_all(
         spills = len(native.raw) > spill_bytes
         count = weigher if spills or not defer else None
         described = describe(ids[index], native, view, count, media=media, hidden=meta.hidden)
-        if described.bytes > BLOB_BYTES:
+        if described.bytes > BLOB_BYTES or described.unscanned:
             described = msgspec.structs.replace(described, blob="sha256:" + described.digest)
         if meta.kind or meta.files or meta.pin or meta.is_error is not None:
             described = _with_meta(described, meta)
@@ -137,8 +137,8 @@ def _spill(
             result,
             "spilled",
             blocks[result.call_id].text,
-            head_bytes=options.head_bytes,
-            tail_bytes=options.tail_bytes,
+            head_bytes=0 if facts.unscanned else options.head_bytes,
+            tail_bytes=0 if facts.unscanned else options.tail_bytes,
             occurrence=_earlier(session, result.call_id, before),
         )
         elision = Elision(

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from ctxd.core.facts import Weigher
+from ctxd.guard.secrets import Secrets, Unscanned
 from ctxd.model.blocks import Media
+from ctxd.model.errors import Timeout
 from ctxd.model.events import Model
 from ctxd.model.settings import Settings, SummarizerOptions
 from ctxd.service.breaker import Breaker
@@ -18,6 +21,7 @@ from ctxd.service.counting import Counting
 from ctxd.service.host import Host, NoHost
 from ctxd.service.memories import Memories
 from ctxd.service.provider import ProviderSummarizer
+from ctxd.tokenizer.cache_file import cache_folder
 from ctxd.tokenizer.families import Choice, choose
 from ctxd.tokenizer.media import tokens_of
 
@@ -50,12 +54,24 @@ class Environment:
         self.new_id = new_id
         self.host: Host = host or NoHost()
         self.breaker = Breaker()
-        self.memories = Memories(self)
+        self.guard = Secrets(
+            Path(settings.storage.cache).expanduser() if settings.storage.cache else cache_folder()
+        )
+        self.memories = Memories(self, check=self._rules_in)
         self.counters: dict[str, int] = {}
 
     def note(self, counter: str, by: int = 1) -> None:
         """Count something for `ctxd/status`."""
         self.counters[counter] = self.counters.get(counter, 0) + by
+
+    def _rules_in(self, text: str) -> Sequence[str]:
+        """Names of the rules that find a secret in a text to be remembered. Blocking. Raises Timeout."""
+        if not self.settings.guard.secrets:
+            return ()
+        try:
+            return self.guard.name_rules(text)
+        except Unscanned as error:
+            raise Timeout("the text could not be searched for secrets", hint="try again later") from error
 
     def provider(self, options: SummarizerOptions) -> ProviderSummarizer:
         """The writer of summaries that options name."""

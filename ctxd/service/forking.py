@@ -8,7 +8,7 @@ opened.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -22,8 +22,10 @@ from ctxd.model.events import (
     HandoffRecorded,
     Kept,
     MessagesAppended,
+    OutputsScanned,
     SessionCreated,
 )
+from ctxd.model.messages import MessageFacts
 from ctxd.model.records import Draft, Record
 from ctxd.model.steering import SteeringDrained, SteerPushed
 from ctxd.store.event_log import SessionLog
@@ -47,16 +49,22 @@ def copies(log: SessionLog, session_id: str, at: str | None, state: SessionState
     """
     made: list[Copy] = []
     dropped: set[str] = set()
+    done = False
     for record in log.records:
+        if done and record.type != "outputsScanned":
+            continue
         if record.type not in events.TYPES:
             continue
         event = events.decode(record.type, record.facts)
         if event is None:
             continue
         data = log.read(record.location)
+        if done and isinstance(event, OutputsScanned):
+            # Secrets found behind the end of the fork are cut out of what it has, too.
+            made.append(Copy(*_scanned(event, data, state.positions.keys())))
+            continue
         covered = _covered(event, state, dropped)
         state.apply(event, record.at)
-        done = False
         match event:
             case SessionCreated():
                 event = msgspec.structs.replace(event, session_id=session_id, parent=event.session_id)
@@ -78,9 +86,7 @@ def copies(log: SessionLog, session_id: str, at: str | None, state: SessionState
             case _:
                 pass
         made.append(Copy(event, data))
-        if done:
-            return made
-    if at is not None:
+    if at is not None and not done:
         raise NotFound("no such message in this session", hint="session/history lists message ids")
     return made
 
@@ -144,3 +150,17 @@ def _cut(
         usage=event.usage if len(kept) == len(event.messages) else None,
     )
     return shorter, data
+
+
+def _scanned(event: OutputsScanned, data: bytes, ids: Collection[str]) -> tuple[OutputsScanned, bytes]:
+    """What a scan found in these messages."""
+    start = 1
+    kept: list[tuple[MessageFacts, bytes]] = []
+    for facts in event.messages:
+        length = 1 if facts.blob else facts.bytes
+        if facts.id in ids:
+            kept.append((facts, data[start : start + length]))
+        start += length + 1
+    clean = tuple(message_id for message_id in event.clean if message_id in ids)
+    fewer = OutputsScanned(clean=clean, messages=tuple(facts for facts, _ in kept))
+    return fewer, b"[%b]" % b",".join(raw for _, raw in kept) if kept else b"null"

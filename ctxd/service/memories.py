@@ -98,8 +98,8 @@ class Memory:
 class Memories:
     """All memories that are open. `check` looks for secrets in what is to be written."""
 
-    def __init__(self, environment: Environment, check: Check | None = None) -> None:
-        self.check: Check = check or _find_nothing
+    def __init__(self, environment: Environment, check: Check) -> None:
+        self.check = check
         self._environment = environment
         self._open: dict[tuple[str, str, bool], Memory] = {}
         self._lock = anyio.Lock()
@@ -127,7 +127,3 @@ class Memories:
         memories, self._open = list(self._open.values()), {}
         for memory in memories:
             await anyio.to_thread.run_sync(memory.close)
-
-
-def _find_nothing(text: str) -> Sequence[str]:
-    return ()

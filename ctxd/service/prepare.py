@@ -18,6 +18,7 @@ from ctxd.model.errors import CtxdError
 from ctxd.model.events import Load, StageFailed
 from ctxd.model.messages import Native
 from ctxd.service.admission import read_views
+from ctxd.service.guarding import redact
 from ctxd.service.rendering import Shown
 from ctxd.service.session import Prepared, Session, Written
 from ctxd.service.shrinking import Cost, PreparePhase, Shrunk, Stage, Wanted, is_settled, shrink
@@ -70,6 +71,7 @@ async def prepare(session: Session, phase: PreparePhase, pending: Sequence[Nativ
     async with session.lane:
         session.refresh()
         await session.settle()
+        pending = await redact(session, session.own(pending))
         load, size = await weigh_pending(session, pending)
         intake = await take_in(session, begins_turn=phase == "turnStart", retries=phase == "retry")
         state = session.state

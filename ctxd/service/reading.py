@@ -7,7 +7,15 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from ctxd.model import events
-from ctxd.model.events import AnyEvent, CheckpointCommitted, HandoffRecorded, MessagesAppended, Pinned, Placed
+from ctxd.model.events import (
+    AnyEvent,
+    CheckpointCommitted,
+    HandoffRecorded,
+    MessagesAppended,
+    OutputsScanned,
+    Pinned,
+    Placed,
+)
 from ctxd.model.messages import MessageFacts
 from ctxd.model.records import Record
 from ctxd.model.steering import SteeringDrained
@@ -76,7 +84,11 @@ def _read_each(records: Sequence[Record], unreadable: list[int]) -> tuple[list[R
 def placed(event: AnyEvent) -> tuple[MessageFacts, ...]:
     """Facts of the messages an event carries, in the order of its body."""
     match event:
-        case MessagesAppended(messages=messages) | SteeringDrained(messages=messages):
+        case (
+            MessagesAppended(messages=messages)
+            | SteeringDrained(messages=messages)
+            | OutputsScanned(messages=messages)
+        ):
             return messages
         case CheckpointCommitted(replacement=replacement):
             return tuple(item.facts for item in replacement if isinstance(item, Placed))

@@ -46,6 +46,7 @@ class Fetched(msgspec.Struct, frozen=True):
     """A part of a stored form. `next` are the part's parameters for the exact next call.
 
     `occurrence` is the owner of the call id it came from: the next call must not land at a newer one.
+    `redactions`: how many secrets were cut out of what is stored.
     """
 
     content: str
@@ -58,6 +59,7 @@ class Fetched(msgspec.Struct, frozen=True):
     next: Part | None
     candidates: tuple[Owner, ...] = ()
     occurrence: int | None = None
+    redactions: int = 0
 
 
 class Listed(msgspec.Struct, frozen=True):
@@ -144,6 +146,7 @@ async def fetch(
         next=taken.next,
         candidates=candidates,
         occurrence=session.state.results[tool_call_id].index(facts.id) if tool_call_id else None,
+        redactions=sum(r.count for r in facts.redacted if result is None or r.call_id == result.call_id),
     )
 
 

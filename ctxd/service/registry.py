@@ -131,6 +131,7 @@ class Registry:
         if session.writable:
             async with session.lane:
                 await opening.update(session, fixed)
+                await session.rescan()
         await session.look_up_window()
         await self._index(session)
         return session

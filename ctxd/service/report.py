@@ -12,7 +12,7 @@ from ctxd.core.fingerprint import fingerprint
 from ctxd.dialects.overflow import ProviderError
 from ctxd.model.errors import NotFound
 from ctxd.model.events import Load, RequestReported
-from ctxd.model.messages import Native, Usage
+from ctxd.model.messages import Native, Redacted, Usage
 from ctxd.service.append import Admitted, admit
 from ctxd.service.description import Meta
 from ctxd.service.recovery import Recovery, judge, recover
@@ -27,6 +27,7 @@ class Reported(msgspec.Struct, frozen=True):
 
     revision: int
     message_ids: tuple[str, ...]
+    redacted: tuple[tuple[str, Redacted], ...] = ()
     recovery: Recovery | None = None
 
 
@@ -93,7 +94,7 @@ async def _take(
     if outcome == "ok":
         session.prepared = None
     session.environment.note("reports")
-    return Reported(state.revision, event.message_ids)
+    return Reported(state.revision, event.message_ids, admitted.redacted if admitted else ())
 
 
 def _find(session: Session, request_id: str) -> Prepared | None:

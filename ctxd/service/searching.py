@@ -70,7 +70,9 @@ async def search(session: Session, query: str, *, tool: str | None, limit: int) 
     asked = query_terms(query)
     async with session.search_lock:
         while True:
-            position = await fill(session, session.output_index, lambda facts: bool(facts.results), take)
+            position = await fill(
+                session, session.output_index, lambda facts: bool(facts.results) and not facts.unscanned, take
+            )
             matches = await anyio.to_thread.run_sync(
                 lambda: session.output_index.search(asked, tool=tool, limit=max(CANDIDATES, limit * 3))
             )

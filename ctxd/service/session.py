@@ -28,6 +28,7 @@ from ctxd.model.events import (
 )
 from ctxd.model.messages import Native
 from ctxd.model.records import Draft, Record
+from ctxd.service import guarding
 from ctxd.service.bodies import IN_THREAD_BYTES, Bodies
 from ctxd.service.digest import digest, read_digest
 from ctxd.service.environment import Environment
@@ -98,6 +99,7 @@ class Session:
         self._catalog: tuple[str, int | None] = ("", None)
         self._price: Price | None = None
         self.unreadable: list[int] = []
+        self.rescans = guarding.Rescans()
         self._resume()
         self._take(log.records)
         log.records.clear()
@@ -234,7 +236,8 @@ class Session:
         )
 
     async def settle(self) -> None:
-        """Count what was appended with counting deferred. The caller holds the lane."""
+        """Scan and count what was appended without. The caller holds the lane."""
+        await self.rescan()
         waiting = sorted(self.state.uncounted, key=self.state.positions.__getitem__)
         if not waiting:
             return
@@ -249,6 +252,15 @@ class Session:
             await self.commit([Written(counted)])
         else:
             self.state.apply(counted, self.state.updated_at)
+
+    async def rescan(self) -> None:
+        """Scan what could not be scanned; what held secrets leaves the ledger. The caller holds the lane."""
+        if self.writable and (found := await guarding.rescan(self)) is not None:
+            await self.commit([Written(found.event, found.bodies)])
+            await anyio.to_thread.run_sync(self.output_index.begin_anew)
+            self.environment.host.view_changed(self, "guard")
+        if self.writable and len(self.state.withdrawn) > self.rescans.dropped:
+            self.rescans.dropped = await anyio.to_thread.run_sync(guarding.drop, self)
 
     @property
     def compacting(self) -> bool:

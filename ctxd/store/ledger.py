@@ -97,6 +97,17 @@ class Ledger:
                 return False
         return True
 
+    def remove(self, digest: str) -> None:
+        """Take an object out for good; one that is not there is fine. Raises StorageFailed."""
+        name = _name_of(digest)
+        with (
+            storage_errors("take bytes out of the ledger"),
+            contextlib.suppress(FileNotFoundError),
+            self._fan_out(name[:2]) as fan,
+        ):
+            os.unlink(name, dir_fd=fan)
+            sync_folder(fan)
+
     def close(self) -> None:
         """Let go of the folder; calling again does nothing."""
         if self._objects >= 0:

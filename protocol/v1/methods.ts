@@ -28,6 +28,8 @@ import type {
   ContractStatusParams,
   ContractStatusResult,
   Empty,
+  GuardSanitizeParams,
+  GuardSanitizeResult,
   Health,
   HookPreCompactParams,
   HookPreCompactResult,
@@ -163,6 +165,8 @@ export interface RequestsToDaemon {
   "contract/record": { params: ContractRecordParams; result: ContractRecordResult };
   /** Whether what was declared is there: files, and a pass of every required validator. */
   "contract/status": { params: ContractStatusParams; result: ContractStatusResult };
+  /** Cut secrets out of a text, shorten bulk, mark what reads like orders. No security boundary. */
+  "guard/sanitize": { params: GuardSanitizeParams; result: GuardSanitizeResult };
   /** How the daemon is. */
   "ctxd/status": { params: StatusParams; result: StatusResult };
 }

@@ -316,6 +316,8 @@ export interface ContextReportResult {
   /** Ids of the appended messages. */
   messageIds: string[];
   projection: Projection;
+  /** Secrets that were cut out of tool outputs; absent for none. */
+  redacted?: Redacted[];
   /** Present after an error. */
   recovery?: Recovery;
   /** How many items of steering wait, absent for none: even after a final answer the turn has one more round, which takes them in. */
@@ -582,6 +584,45 @@ export interface FileChange {
   /** Relative to the workspace. */
   path: string;
   action: "add" | "change" | "remove";
+}
+
+/** What stands between secrets in tool outputs and the disk. */
+export interface Guard {
+  /** `off`: by option, outputs are stored with the secrets in them. `idle`: loaded when the first call is made. `unavailable`: the scanner could not be loaded, outputs are kept unscanned. */
+  secrets: "off" | "idle" | "loading" | "ready" | "unavailable";
+  /** Messages nobody could scan yet. */
+  unscanned: number;
+}
+
+/** Something found in a text; never the text itself. */
+export interface GuardFinding {
+  /** `secret.<rule>`, `data-uri`, `long-hex`, or a class of text that reads like orders to a model: `system-override`, `role-confusion`, `tool-call-injection`, `secret-extraction`, `instruction-injection`. */
+  kind: string;
+  severity: "low" | "medium" | "high";
+  span: Passage;
+  /** `refused`: cut out, and a memory with it would not be written. `noted`: left as it is. */
+  action: "redacted" | "refused" | "shortened" | "marked" | "noted";
+}
+
+/** `secrets` false stores what tools say as it is, secrets included; every session says so. `timeoutMs`: how long one message's outputs may be scanned before they are kept aside unscanned. */
+export interface GuardOptions {
+  secrets?: boolean;
+  timeoutMs?: number;
+}
+
+/** Parameters of `guard/sanitize`. */
+export interface GuardSanitizeParams {
+  /** Text from outside. */
+  text: string;
+  /** What it is to become: a memory with a secret in it is refused. */
+  kind?: "toolOutput" | "memory";
+}
+
+/** The text as it may be shown to a model. */
+export interface GuardSanitizeResult {
+  text: string;
+  /** In order of their places. */
+  findings: GuardFinding[];
 }
 
 /** The hidden message of the band between the thresholds. */
@@ -904,9 +945,16 @@ export interface Options {
   summarizer?: SummarizerOptions;
   recall?: RecallOptions;
   cache?: CacheOptions;
+  guard?: GuardOptions;
   workspace?: WorkspaceOptions;
   memory?: MemoryOptions;
   wire?: WireOptions;
+}
+
+/** Where something stands in the text as it was given: bytes of its UTF-8. */
+export interface Passage {
+  start: number;
+  end: number;
 }
 
 /** One pin. */
@@ -1220,12 +1268,14 @@ export interface Recovery {
   report?: CompactionReport;
 }
 
-/** A secret that was cut out before anything was stored. */
+/** Secrets that were cut out before anything was stored. */
 export interface Redacted {
   messageId: string;
   toolCallId?: string;
-  /** The rule that found it; never the secret. */
+  /** The rule that found them; never a secret. */
   rule: string;
+  /** How many it found in this output. */
+  count: number;
 }
 
 /** A recently touched file that is not put back. */
@@ -1472,6 +1522,8 @@ export interface SessionInfo {
   updatedAt: number;
   /** What does not cross into the dialect it was just switched to. */
   losses?: Loss[];
+  /** Absent in lists of sessions. */
+  guard?: Guard;
 }
 
 /** Parameters of `session/list`. */
@@ -1606,6 +1658,8 @@ export interface StatusResult {
   rssBytes: number;
   /** Facts about the store: where it is, how large. */
   store: Record<string, JsonValue>;
+  /** Whether secrets are cut out of tool outputs; `off` and `unavailable`: they are not. */
+  guard: "off" | "idle" | "loading" | "ready" | "unavailable";
   /** Counts since start, by name. */
   counters: Record<string, number>;
 }

@@ -11,6 +11,7 @@ import pytest
 
 from tests.reports.checks import MODEL, calls, compact, results, said, sent, talk, user
 from tests.service.host import LocalHost, Refused, Session
+from tests.support.credentials import credentials, innocents
 
 
 def newest_segment(root: Path) -> Path:
@@ -193,6 +194,32 @@ def test_f75_what_is_stored_is_for_its_owner_alone(host: LocalHost) -> None:
     host.call("session/list")
     for path in host.root.rglob("*"):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path.name
+
+
+def test_f75_a_secret_a_tool_printed_is_neither_stored_nor_exported_nor_recalled(host: LocalHost) -> None:
+    session = host.open()
+    printed = {c.kind: c for c in credentials()}
+    env = "\n".join(
+        printed[kind].line for kind in ("github ghp_", "aws secret", "password in env", "database url")
+    )
+    answer = session.append(user("env"), calls("t1"), results(("t1", env)))
+    assert sum(one["count"] for one in answer["redacted"]) == 4
+    exports = [session.call("session/export", format=form) for form in ("jsonl", "markdown", "native")]
+    recalled = session.fetch("t1")
+    assert recalled["redactions"] == 4
+    left = [path.read_bytes() for path in host.root.rglob("*") if path.is_file()]
+    for kind in ("github ghp_", "aws secret", "password in env", "database url"):
+        secret = printed[kind].secret
+        assert secret not in str((exports, recalled, answer, session.messages()))
+        assert not any(secret.encode() in data for data in left)
+
+
+def test_f75_what_only_looks_random_is_not_redacted(host: LocalHost) -> None:
+    session = host.open()
+    printed = "\n".join(innocents())
+    answer = session.append(user("git log"), calls("t1"), results(("t1", printed)))
+    assert answer["redacted"] == []
+    assert session.fetch("t1")["content"] == printed
 
 
 def test_f77_the_cached_prefix_is_rewritten_in_batches_that_say_what_they_cost(session: Session) -> None:

@@ -12,6 +12,7 @@ import pytest
 from tests.service.host import Answer, LocalHost, Session
 from tests.service.test_memory import Remembering, words
 from tests.support.behaviour import behaviour
+from tests.support.credentials import credentials
 
 MODEL = {"id": "claude-sonnet-4-5", "contextWindow": 60_000}
 
@@ -165,8 +166,7 @@ def test_a_scanner_that_breaks_fails_no_compaction(memory: Remembering) -> None:
 
 @behaviour("memory.secrets")
 def test_secrets_reach_neither_topics_nor_episodes(memory: Remembering) -> None:
-    secret = "made-up-" + "s" * 24
-    memory.host.registry.environment.memories.check = lambda text: ["made.up"] if secret in text else []
+    secret = credentials()[0].secret
     session = open_session(memory)
     work(session, f"Remember: the token is {secret}", "Remember: use pnpm here.")
     report = compact(session)["memory"]

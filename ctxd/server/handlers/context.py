@@ -10,6 +10,7 @@ from ctxd.model.errors import InvalidParams
 from ctxd.model.messages import Usage
 from ctxd.server.calls import Call
 from ctxd.server.handlers import shapes
+from ctxd.server.handlers.guard import list_redacted
 from ctxd.server.handlers.sessions import check_meta
 from ctxd.server.wire import compactions, projections
 from ctxd.server.wire import context as wire
@@ -17,6 +18,7 @@ from ctxd.service import compactor, opening, recovery, validate
 from ctxd.service import prepare as preparing
 from ctxd.service import report as reporting
 from ctxd.service.compactions import Job
+from ctxd.service.guarding import redact
 from ctxd.service.registry import Registry
 from ctxd.service.session import Session
 
@@ -90,6 +92,7 @@ async def report(
         revision=session.state.revision,
         message_ids=list(done.message_ids),
         projection=shapes.projection(session, session.project()),
+        redacted=list_redacted(done.redacted) or None,
         recovery=_recovery(session, done.recovery) if done.recovery else None,
         pending_steering=len(session.state.steering.waiting) or None,
     )
@@ -103,7 +106,7 @@ async def project(
     if session.state.uncounted:
         async with session.lane:
             await session.settle()
-    pending = params.pending or []
+    pending = await redact(session, session.own(params.pending or []))
     load, size = await preparing.weigh_pending(session, pending)
     found = session.project(load, size)
     return shapes.projection(session, found, b"".join(n.raw for n in pending), params.detail)

@@ -41,7 +41,7 @@ async def fetch(registry: Registry, params: wire.RecallFetchParams, call: Call) 
         total_bytes=found.total_bytes,
         digest=found.digest,
         tool_name=found.tool_name,
-        redactions=0,
+        redactions=found.redactions,
         next=_next(params, found),
         candidates=[
             wire.RecallCandidate(

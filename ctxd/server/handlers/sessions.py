@@ -5,6 +5,7 @@ from __future__ import annotations
 from ctxd.model.errors import InvalidParams
 from ctxd.server.calls import Call
 from ctxd.server.handlers import shapes
+from ctxd.server.handlers.guard import list_redacted
 from ctxd.server.wire import sessions as wire
 from ctxd.server.wire.base import Empty
 from ctxd.service import append, exporting, history, opening, rewinding, seeking, switching
@@ -69,7 +70,7 @@ async def append_messages(
             wire.Spilled(message_id=mid, tool_call_id=call_id, bytes=size)
             for mid, call_id, size in done.spilled
         ],
-        redacted=[],
+        redacted=list_redacted(done.redacted),
         warnings=list(done.warnings),
         durable=session.log.durable,
     )

@@ -13,6 +13,7 @@ from ctxd.core.projection import Projection
 from ctxd.model import events
 from ctxd.model.records import Span
 from ctxd.model.summary import PlanSnapshot, SessionSummary
+from ctxd.server.handlers import guard
 from ctxd.server.handlers.items import items_of
 from ctxd.server.wire import compactions, hosts, projections, sessions
 from ctxd.server.wire.base import NativeValue
@@ -57,6 +58,7 @@ def session_info(session: Session, lost: Sequence[Lost] = ()) -> sessions.Sessio
         created_at=state.created_at,
         updated_at=state.updated_at,
         losses=losses(lost),
+        guard=guard.describe(session),
     )
 
 

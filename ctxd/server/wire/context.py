@@ -20,7 +20,7 @@ from ctxd.server.wire.base import (
 )
 from ctxd.server.wire.compactions import CacheReport, CompactionReport
 from ctxd.server.wire.projections import Projection
-from ctxd.server.wire.sessions import MessageMeta
+from ctxd.server.wire.sessions import MessageMeta, Redacted
 
 PreparePhase = Literal["turnStart", "iteration", "retry"]
 SteerKind = Literal["followUp", "systemReminder", "requestPause", "cancel"]
@@ -129,6 +129,9 @@ class ContextReportResult(Wire):
     revision: Count
     message_ids: list[str] = Field(description="Ids of the appended messages.")
     projection: Projection
+    redacted: list[Redacted] | None = Field(
+        default=None, description="Secrets that were cut out of tool outputs; absent for none."
+    )
     recovery: Recovery | None = Field(default=None, description="Present after an error.")
     pending_steering: Count | None = Field(
         default=None,

@@ -21,6 +21,7 @@ from ctxd.server.wire.base import (
 Access = Literal["write", "readOnly"]
 FileOp = Literal["read", "edit", "write"]
 Fidelity = Literal["full", "truncate", "compact", "summary", "dropped"]
+Secrets = Literal["off", "idle", "loading", "ready", "unavailable"]
 OpenMode = Literal["create", "resume", "openOrCreate"]
 HistoryView = Literal["transcript", "model"]
 
@@ -79,6 +80,16 @@ class Loss(Wire):
     detail: str = Field(description="What it was, without its content.")
 
 
+class Guard(Wire):
+    """What stands between secrets in tool outputs and the disk."""
+
+    secrets: Secrets = Field(
+        description="`off`: by option, outputs are stored with the secrets in them. `idle`: loaded when the "
+        "first call is made. `unavailable`: the scanner could not be loaded, outputs are kept unscanned."
+    )
+    unscanned: Count = Field(description="Messages nobody could scan yet.")
+
+
 class SessionInfo(Wire):
     """A session as it stands."""
 
@@ -99,6 +110,7 @@ class SessionInfo(Wire):
     losses: list[Loss] | None = Field(
         default=None, description="What does not cross into the dialect it was just switched to."
     )
+    guard: Guard | None = Field(default=None, description="Absent in lists of sessions.")
 
 
 class SessionOpenParams(Input):
@@ -190,11 +202,12 @@ class Spilled(Wire):
 
 
 class Redacted(Wire):
-    """A secret that was cut out before anything was stored."""
+    """Secrets that were cut out before anything was stored."""
 
     message_id: str
     tool_call_id: str | None = None
-    rule: str = Field(description="The rule that found it; never the secret.")
+    rule: str = Field(description="The rule that found them; never a secret.")
+    count: Count = Field(description="How many it found in this output.")
 
 
 class SessionAppendResult(Wire):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from ctxd.server.wire.base import Count, Input, JsonObject, Wire
+from ctxd.server.wire.sessions import Secrets
 
 
 class StatusParams(Input):
@@ -19,4 +20,7 @@ class StatusResult(Wire):
     sessions: Count = Field(description="Sessions open in this daemon.")
     rss_bytes: Count = Field(description="Resident memory.")
     store: JsonObject = Field(description="Facts about the store: where it is, how large.")
+    guard: Secrets = Field(
+        description="Whether secrets are cut out of tool outputs; `off` and `unavailable`: they are not."
+    )
     counters: dict[str, int] = Field(description="Counts since start, by name.")
