@@ -569,4 +569,34 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "decisions.stale": Behaviour(
         "A decision that no longer holds is marked stale, and stale ones are bounded.", "behaviour.md §5"
     ),
+    # Workspace files (issue 5).
+    "read.hint": Behaviour("A read above the budget answers a range that fits exactly.", "octos.md §23"),
+    "read.complete": Behaviour(
+        "Following what a read names as next reads the whole file, no character cut.", "octos.md §23"
+    ),
+    "read.never-evicted": Behaviour("Content that left the view is never said to be in it.", "octos.md §23"),
+    "recent.sources": Behaviour(
+        "Tool calls, a message's meta and notifications touch files; the newest comes first.",
+        "issue 5, build",
+    ),
+    "recent.durable": Behaviour("A restart forgets no touch.", "blade.md §8"),
+    "recent.refused": Behaviour("A file that may not be shown is named with the reason.", "issue 5, build"),
+    "restore.three-hundred-turns": Behaviour(
+        "After each compaction just the newest five eligible files stand in the view, as they are now.",
+        "issue 5, shows 1",
+    ),
+    "workspace.every-way": Behaviour(
+        "No method that takes a path reads a file outside the workspace.", "issue 5, shows 6"
+    ),
+    "watcher.told": Behaviour("Every change of a followed file is told.", "issue 5, build"),
+    "watcher.moves": Behaviour("A renamed file is said to have moved, and where to.", "issue 5, build"),
+    "watcher.limit": Behaviour(
+        "Without watches left touched files are polled, with a warning.", "issue 5, shows 4"
+    ),
+    "watcher.large": Behaviour(
+        "A workspace of 50,000 files starts at once, and a burst is reconciled.", "issue 5, shows 4"
+    ),
+    "contains.restored": Behaviour(
+        "A file that a compaction shows again is in context until it is written.", "protocol.md §3"
+    ),
 }

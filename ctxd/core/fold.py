@@ -13,7 +13,7 @@ from typing import assert_never
 
 import msgspec
 
-from ctxd.core import epochs, reported
+from ctxd.core import epochs, recent, reported
 from ctxd.core.anchor import Anchor
 from ctxd.core.calibration import Calibration
 from ctxd.core.transcript import Transcript
@@ -23,6 +23,7 @@ from ctxd.model.events import (
     CheckpointCommitted,
     ContractDeclared,
     Elision,
+    FileTouched,
     ForkSealed,
     HandoffRecorded,
     Kept,
@@ -41,6 +42,7 @@ from ctxd.model.events import (
     Unpinned,
     ViewElided,
     ViewUndone,
+    WorkspaceMoved,
     is_plain,
 )
 from ctxd.model.messages import MessageFacts
@@ -130,7 +132,6 @@ class SessionState(Transcript):
         self.pins: dict[str, Pinned] = {}
         self.handoff = epochs.Handoff()
         self.contract: ContractDeclared | None = None
-        self.gone: set[str] = set()
         self.sealed = False
         self._chain = hashlib.sha256()
         self._places: dict[str, int] = {}
@@ -172,7 +173,8 @@ class SessionState(Transcript):
             case RequestReported():
                 reported.report(self, event, at)
             case ViewElided():
-                self._elide(event.elisions)
+                self._shorten(event.elisions)
+                self._rechain()
                 self.generation += 1
             case CheckpointCommitted():
                 self._replace(event)
@@ -190,6 +192,8 @@ class SessionState(Transcript):
                 epochs.rewind(self, event)
             case SnapshotTaken():
                 self.keep_snapshot(event)
+            case FileTouched() | WorkspaceMoved():
+                recent.take(self, event, at)
             case ForkSealed() | StageFailed():
                 self.sealed = self.sealed or isinstance(event, ForkSealed)
             case _:
@@ -332,10 +336,6 @@ class SessionState(Transcript):
             if self.anchor is not None:
                 paid = self.anchor.recount(position, tokens)
                 self.unseen = max(0.0, self.unseen - self.ratio * paid)
-
-    def _elide(self, elisions: tuple[Elision, ...]) -> None:
-        self._shorten(elisions)
-        self._rechain()
 
     def _shorten(self, elisions: tuple[Elision, ...]) -> None:
         for elision in elisions:

@@ -8,8 +8,23 @@ from __future__ import annotations
 
 from threading import Lock
 
+import msgspec
+
 from ctxd.model.events import SnapshotTaken
-from ctxd.model.messages import CallFacts, MessageFacts
+from ctxd.model.messages import CallFacts, FileOp, MessageFacts
+
+
+class Touched(msgspec.Struct, frozen=True):
+    """A file the host said was touched at `at` (milliseconds), after the message `after` ("" for none).
+
+    `checkpoint` is the newest that stood then, "" for none.
+    """
+
+    path: str
+    op: FileOp
+    after: str
+    at: int
+    checkpoint: str
 
 
 class Transcript:
@@ -21,6 +36,11 @@ class Transcript:
         """Message id to the snapshot of the workspace's files that was taken with it."""
         self.files_at = ("", "")
         """The newest snapshot, or the one that was restored since: (message id it stands behind, tree)."""
+        self.gone: set[str] = set()
+        """Messages that were rewound."""
+        self.touched: list[Touched] = []
+        self.former: tuple[str, ...] = ()
+        """Where the workspace lay before, oldest first."""
         self._lock = Lock()
         self._positions: dict[str, int] = {}
         self._calls: dict[str, list[tuple[str, CallFacts]]] = {}

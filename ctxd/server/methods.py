@@ -6,7 +6,7 @@ Nothing dispatches, advertises or documents a method that is not here.
 from __future__ import annotations
 
 from ctxd.server.method import Table, tabulate
-from ctxd.server.tables import context, contracts, hosts, pins, recall, sessions, status, tokens
+from ctxd.server.tables import context, contracts, hosts, pins, recall, sessions, status, tokens, workspace
 
 METHODS: Table = tabulate(
     [
@@ -16,6 +16,7 @@ METHODS: Table = tabulate(
         *tokens.METHODS,
         *recall.METHODS,
         *contracts.METHODS,
+        *workspace.METHODS,
         *status.METHODS,
         *hosts.METHODS,
     ]

@@ -17,6 +17,7 @@ from ctxd.service.breaker import Breaker
 from ctxd.service.counting import Counting
 from ctxd.service.host import Host, NoHost
 from ctxd.service.provider import ProviderSummarizer
+from ctxd.service.watching import Watching
 from ctxd.tokenizer.families import Choice, choose
 from ctxd.tokenizer.media import tokens_of
 
@@ -49,6 +50,7 @@ class Environment:
         self.new_id = new_id
         self.host: Host = host or NoHost()
         self.breaker = Breaker()
+        self.watching = Watching(self.host)
         self.counters: dict[str, int] = {}
 
     def note(self, counter: str, by: int = 1) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from urllib.parse import unquote, urlparse
@@ -10,6 +11,7 @@ from urllib.parse import unquote, urlparse
 import msgspec
 
 from ctxd.core.facts import Weigher
+from ctxd.core.paths import of_uri
 from ctxd.dialects.base import BadShape, Dialect
 from ctxd.model.errors import InvalidParams
 from ctxd.model.events import Model, SessionCreated, SessionUpdated
@@ -42,7 +44,8 @@ def workspace_path(uri: str) -> str:
         raise InvalidParams.at(
             "workspace", "a file URI of a local folder is needed", hint="file:///path/to/folder"
         )
-    return unquote(parsed.path)
+    path = unquote(parsed.path)
+    return of_uri(path) if os.name == "nt" else path
 
 
 def workspace_uri(path: str) -> str:

@@ -127,6 +127,7 @@ class Registry:
                     layout, path, name, mode, read_only, dialect, fixed, session_id is None
                 )
             self._sessions[name] = session
+            self.environment.watching.follow(session)
         self._agree(session, path, dialect)
         if session.writable:
             async with session.lane:
@@ -141,6 +142,7 @@ class Registry:
         async with session.lane:
             await self._index(session)
             del self._sessions[session_id]
+            self.environment.watching.forget(session)
             await anyio.to_thread.run_sync(session.close)
 
     async def delete_session(self, session_id: str) -> None:
@@ -202,6 +204,7 @@ class Registry:
 
     async def close(self) -> None:
         """Close everything; what was acknowledged is already on disk."""
+        await anyio.to_thread.run_sync(self.environment.watching.close)
         for session in list(self._sessions.values()):
             async with session.lane:
                 await self._index(session)

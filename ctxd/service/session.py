@@ -148,6 +148,7 @@ class Session:
             self._apply(item.event, record)
             for facts, raw in zip(placed(item.event), item.bodies, strict=True):
                 self.bodies.remember(facts.id, raw)
+        self.environment.watching.note(self, [item.event for item in written])
 
     def refresh(self) -> None:
         """Take in what the holder of a read-only session has written since. A writer has missed nothing."""

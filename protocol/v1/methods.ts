@@ -60,6 +60,12 @@ import type {
   StatusResult,
   TokensCountParams,
   TokensCountResult,
+  WorkspaceDidChangeFilesParams,
+  WorkspaceReadFileParams,
+  WorkspaceReadFileResult,
+  WorkspaceRecentFilesParams,
+  WorkspaceRecentFilesResult,
+  WorkspaceTouchParams,
 } from "./types.js";
 
 /** Requests a host may send. */
@@ -120,12 +126,18 @@ export interface RequestsToDaemon {
   "recall/search": { params: RecallSearchParams; result: RecallSearchResult };
   /** Say what must be preserved through every compaction, and what is to be delivered. */
   "contract/declare": { params: ContractDeclareParams; result: Empty };
+  /** The files the session touched last that a compaction would show, and why others may not be shown. */
+  "workspace/recentFiles": { params: WorkspaceRecentFilesParams; result: WorkspaceRecentFilesResult };
+  /** Read lines of a file of the workspace, as many as a tool result may hold. */
+  "workspace/readFile": { params: WorkspaceReadFileParams; result: WorkspaceReadFileResult };
   /** How the daemon is. */
   "ctxd/status": { params: StatusParams; result: StatusResult };
 }
 
 /** Notifications a host may send. */
 export interface NotificationsToDaemon {
+  /** A file was read or changed, apart from any message. */
+  "workspace/touch": { params: WorkspaceTouchParams };
 }
 
 /** Requests the daemon may send. */
@@ -144,4 +156,6 @@ export interface NotificationsToHost {
   "context/didChange": { params: ContextDidChangeParams };
   /** What the daemon may do with a session, or its health, is another now. */
   "session/didChange": { params: SessionDidChangeParams };
+  /** Files that some session touched were changed, moved or deleted. */
+  "workspace/didChangeFiles": { params: WorkspaceDidChangeFilesParams };
 }
