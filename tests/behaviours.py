@@ -588,6 +588,11 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "workspace.every-way": Behaviour(
         "No method that takes a path reads a file outside the workspace.", "issue 5, shows 6"
     ),
+    "homes.moved": Behaviour("A folder that moved keeps its sessions.", "reports.md F72"),
+    "homes.worktrees": Behaviour("Worktrees of a repository share their sessions.", "reports.md F72"),
+    "homes.below": Behaviour("A session is resumed from below its folder.", "reports.md F72"),
+    "homes.roots": Behaviour("A session is resumed from any root of a workspace.", "reports.md F72"),
+    "paths.drives": Behaviour("A drive is one however it is spelled.", "reports.md F72"),
     "watcher.told": Behaviour("Every change of a followed file is told.", "issue 5, build"),
     "watcher.moves": Behaviour("A renamed file is said to have moved, and where to.", "issue 5, build"),
     "watcher.limit": Behaviour(

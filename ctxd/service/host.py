@@ -71,6 +71,11 @@ class Host(Protocol):
     def can_sample(self) -> bool: ...
 
     @property
+    def folders(self) -> tuple[str, ...]:
+        """URIs of the workspaces it announced: the roots of one workspace, where there are several."""
+        ...
+
+    @property
     def follows_files(self) -> bool:
         """Whether it wants to be told of changes to touched files."""
         ...
@@ -104,6 +109,7 @@ class NoHost:
     """Nobody to ask or tell."""
 
     can_sample = False
+    folders: tuple[str, ...] = ()
     follows_files = False
 
     async def sample(self, request: SampleRequest, within: float) -> SampleReply:

@@ -14,7 +14,7 @@ from ctxd.core.facts import Weigher
 from ctxd.core.paths import of_uri
 from ctxd.dialects.base import BadShape, Dialect
 from ctxd.model.errors import InvalidParams
-from ctxd.model.events import Model, SessionCreated, SessionUpdated
+from ctxd.model.events import Model, SessionCreated, SessionUpdated, WorkspaceMoved
 from ctxd.service.environment import Environment, choice_of
 from ctxd.service.session import Session, Written
 
@@ -78,6 +78,13 @@ async def created(
     )
 
 
+async def follow_move(session: Session, path: str) -> None:
+    """Note that the session's workspace lies at another path now than it did. The caller holds the lane."""
+    created = session.state.created
+    if created is not None and not _is_same_place(created.workspace, path):
+        await session.commit([Written(WorkspaceMoved(workspace=path))])
+
+
 async def update(session: Session, fixed: Fixed) -> bool:
     """Commit what differs from what the session knows; False when nothing does. The caller holds the lane."""
     state = session.state
@@ -122,6 +129,10 @@ def weigh_tools(dialect: Dialect, fixed: Fixed, weigher: Weigher) -> int:
         return sum(weigher.count(text) + 8 for text in dialect.check_tools(fixed.tools))
     except BadShape as error:
         raise InvalidParams.at(_path("tools", error), error.message) from error
+
+
+def _is_same_place(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _path(field: str, error: BadShape) -> str:

@@ -101,6 +101,11 @@ class Session:
         log.records.clear()
 
     @property
+    def home(self) -> str:
+        """The name of its workspace's folder in the state folder."""
+        return self.snapshot_store.parent.name
+
+    @property
     def writable(self) -> bool:
         return self.log.is_writable
 

@@ -37,6 +37,10 @@ class ScriptedHost:
         self.told: list[str] = []
 
     @property
+    def folders(self) -> tuple[str, ...]:
+        return ()
+
+    @property
     def follows_files(self) -> bool:
         return False
 

@@ -37,6 +37,10 @@ class WireHost:
         return self._connection.sampling
 
     @property
+    def folders(self) -> tuple[str, ...]:
+        return self._connection.folders
+
+    @property
     def follows_files(self) -> bool:
         return True
 
