@@ -593,6 +593,9 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "homes.below": Behaviour("A session is resumed from below its folder.", "reports.md F72"),
     "homes.roots": Behaviour("A session is resumed from any root of a workspace.", "reports.md F72"),
     "paths.drives": Behaviour("A drive is one however it is spelled.", "reports.md F72"),
+    "watcher.host": Behaviour(
+        "A host is told what becomes of touched files, and of no others.", "protocol.md §8"
+    ),
     "watcher.told": Behaviour("Every change of a followed file is told.", "issue 5, build"),
     "watcher.moves": Behaviour("A renamed file is said to have moved, and where to.", "issue 5, build"),
     "watcher.limit": Behaviour(

@@ -29,7 +29,7 @@ def opened(host: LocalHost, root: Path, **fields: Any) -> dict[str, Any]:
 
 
 @behaviour("homes.moved")
-def test_a_moved_folder_keeps_its_sessions_and_their_files(
+def test_f72_a_moved_folder_keeps_its_sessions_and_their_files(
     host: LocalHost, work: Work, tmp_path: Path
 ) -> None:
     work.put("a.py", "b.py")
@@ -56,7 +56,7 @@ def test_a_moved_folder_keeps_its_sessions_and_their_files(
     assert [file["path"] for file in recent] == ["a.py", "b.py"]
 
 
-def test_a_folder_made_anew_where_one_moved_away_gets_nothing_of_it(
+def test_f72_a_folder_made_anew_where_one_moved_away_gets_nothing_of_it(
     host: LocalHost, work: Work, tmp_path: Path
 ) -> None:
     host.reopen()
@@ -73,7 +73,7 @@ def test_a_folder_made_anew_where_one_moved_away_gets_nothing_of_it(
     assert opened(host, moved)["workspace"] == moved.as_uri()
 
 
-def test_a_folder_cloned_anew_at_the_same_path_keeps_its_sessions(host: LocalHost, work: Work) -> None:
+def test_f72_a_folder_cloned_anew_at_the_same_path_keeps_its_sessions(host: LocalHost, work: Work) -> None:
     host.reopen()
     shutil.rmtree(work.root)
     work.root.mkdir()
@@ -81,7 +81,7 @@ def test_a_folder_cloned_anew_at_the_same_path_keeps_its_sessions(host: LocalHos
 
 
 @behaviour("homes.worktrees")
-def test_worktrees_of_one_repository_share_their_sessions(
+def test_f72_worktrees_of_one_repository_share_their_sessions(
     host: LocalHost, work: Work, tmp_path: Path
 ) -> None:
     git(work.root, "init", "-q")
@@ -101,7 +101,7 @@ def test_worktrees_of_one_repository_share_their_sessions(
 
 
 @behaviour("homes.below")
-def test_a_session_is_resumed_from_a_folder_below_its_own(host: LocalHost, work: Work) -> None:
+def test_f72_a_session_is_resumed_from_a_folder_below_its_own(host: LocalHost, work: Work) -> None:
     git(work.root, "init", "-q")
     work.put("packages/a/x.py")
     host.reopen()
@@ -111,7 +111,7 @@ def test_a_session_is_resumed_from_a_folder_below_its_own(host: LocalHost, work:
     assert refused.value.kind == "sessionNotFound"
 
 
-def test_a_new_session_below_is_that_folders_own(host: LocalHost, work: Work) -> None:
+def test_f72_a_new_session_below_is_that_folders_own(host: LocalHost, work: Work) -> None:
     git(work.root, "init", "-q")
     work.put("sub/x.py")
     made = host.open("s2", workspace=(work.root / "sub").as_uri())
@@ -125,7 +125,7 @@ class Roots(ScriptedHost):
 
 
 @behaviour("homes.roots")
-def test_a_session_is_resumed_from_any_root_of_its_hosts_workspace(folder: Path, tmp_path: Path) -> None:
+def test_f72_a_session_is_resumed_from_any_root_of_its_hosts_workspace(folder: Path, tmp_path: Path) -> None:
     roots = [tmp_path / "one", tmp_path / "two"]
     for root in roots:
         root.mkdir()

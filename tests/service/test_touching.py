@@ -159,6 +159,21 @@ def test_files_that_may_not_be_shown_are_named_with_the_reason(work: Work, tmp_p
     }
 
 
+def test_f73_a_link_to_a_key_is_refused_aloud_and_never_silently_missing(work: Work, tmp_path: Path) -> None:
+    """Reports F73: `AGENTS.md -> ~/.ssh/config`; and a file that is what it seems is served beside it."""
+    key = tmp_path / "config"
+    key.write_text("IdentityFile ~/.ssh/hunter2\n")
+    work.put("README.md")
+    (work.root / "AGENTS.md").symlink_to(key)
+    for name in ("AGENTS.md", "README.md"):
+        touch(work, name, "read")
+    work.talk()
+    report = work.compact()
+    assert paths(report) == ["README.md"]
+    assert report["rejectedFiles"] == [{"path": "AGENTS.md", "reason": "symlinkRefused"}]
+    assert "hunter2" not in work.session.history_bytes().decode()
+
+
 def test_refused_files_however_many_take_nobodys_place(work: Work) -> None:
     work.put(*[f"good{n}.py" for n in range(6)])
     for n in range(6):
