@@ -27,6 +27,9 @@ T = TypeVar("T")
 READ_SECONDS = 5.0
 """A local file system answers in a thousandth of this."""
 
+PATIENCE = 0.25
+"""Seconds for a reader whose caller went away to come to its end."""
+
 ATTEMPTS = 1_000
 TRYING_SECONDS = 2.0
 """Bounds of looking for files that may be shown, in a session full of those that may not."""
@@ -53,10 +56,10 @@ class Files:
         Raises Timeout when the disk does not answer, Busy while an earlier reader still waits for it,
         NotFound and OutsideWorkspace where there is no workspace, and what `work` raises.
         """
-        with anyio.move_on_after(READ_SECONDS):
-            async with self._turn:
+        async with self._turn:
+            with anyio.move_on_after(READ_SECONDS):
                 return await anyio.to_thread.run_sync(self._use, workspace, work, abandon_on_cancel=True)
-        raise Timeout("the workspace's file system did not answer in time")
+            raise Timeout("the workspace's file system did not answer in time")
 
     def close(self) -> None:
         """Let the workspace go; a reader that hangs keeps its own."""
@@ -67,7 +70,7 @@ class Files:
             self._lock.release()
 
     def _use(self, workspace: str, work: Callable[[Boundary], T]) -> T:
-        if not self._lock.acquire(blocking=False):
+        if not self._lock.acquire(timeout=PATIENCE):
             raise Busy("the workspace's file system does not answer", hint="try again later")
         try:
             return work(self._open(workspace))

@@ -9,6 +9,9 @@ from ctxd.service.file_reads import read_file
 from ctxd.service.registry import Registry
 from ctxd.workspace.ranges import Over, Range
 
+LISTED = 5
+"""Files listed when neither the host nor the options say how many."""
+
 
 async def touch_file(registry: Registry, params: wire.WorkspaceTouchParams, call: Call | None) -> None:
     await touching.touch(registry.get(params.session_id), params.path, params.op)
@@ -19,7 +22,7 @@ async def list_recent_files(
 ) -> wire.WorkspaceRecentFilesResult:
     session = registry.get(params.session_id)
     session.refresh()
-    limit = params.limit or registry.environment.settings.workspace.restore_files
+    limit = params.limit or registry.environment.settings.workspace.restore_files or LISTED
     found = await touching.recent_files(session, limit)
     return wire.WorkspaceRecentFilesResult(
         files=[
