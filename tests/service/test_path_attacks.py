@@ -184,7 +184,7 @@ def test_a_disk_that_hangs_is_a_timeout_then_busy(session: Session, monkeypatch:
 
     monkeypatch.setattr("ctxd.workspace.boundary.open_beneath", hang)
     monkeypatch.setattr("ctxd.workspace.boundary.open_by_steps", hang)
-    monkeypatch.setattr("ctxd.service.files.READ_SECONDS", 0.05)
+    monkeypatch.setattr("ctxd.service.files.READ_SECONDS", 0.5)
     assert read(session, "ok.txt") == "timeout"
     assert read(session, "ok.txt") == "busy"
     answers.set()
