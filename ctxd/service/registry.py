@@ -242,7 +242,8 @@ class Registry:
         layout = await self._layout(path)
         if mode != "resume":
             return layout
-        folders = [opening.workspace_path(uri) for uri in self.environment.host.folders]
+        local = [uri for uri in self.environment.host.folders if uri.startswith("file:")]
+        folders = [opening.workspace_path(uri) for uri in local]
 
         def look() -> Layout:
             if layout.has_session(session_id):

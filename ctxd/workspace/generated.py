@@ -59,6 +59,11 @@ LONG_LINE = 4_000
 """Characters. A line longer than this was made by a tool."""
 
 
+def is_ignored(name: str) -> bool:
+    """Whether a path is one that nobody watches: made by tools, or in a repository's own folder."""
+    return ".git" in name.split("/") or is_generated_name(name)
+
+
 def is_generated_name(name: str) -> bool:
     """Whether a path relative to the workspace is one of a file that tools make."""
     *folders, leaf = name.split("/")

@@ -23,7 +23,7 @@ from watchfiles import watch
 
 from ctxd.model.errors import CtxdError
 from ctxd.workspace.boundary import Boundary
-from ctxd.workspace.generated import is_generated_name
+from ctxd.workspace.generated import is_ignored
 
 SWEEP_SECONDS = 20.0
 """Every followed file is looked at this often, whatever was hinted."""
@@ -37,7 +37,7 @@ RETRY_SECONDS = 60.0
 TICK_MS = 1_000
 """New files are taken in at least this often."""
 
-STEP_MS = 200
+STEP_MS = 100
 DEBOUNCE_MS = 1_000
 """Hints are gathered until none came for a step, at most so long."""
 
@@ -106,10 +106,16 @@ class Watcher:
     def _run(self) -> None:
         try:
             while not self._stop.is_set():
-                if self._native and (folders := self._take_in()):
-                    self._watch(folders)
-                else:
-                    self._poll(TICK_MS / 1000 if self._native else POLL_SECONDS)
+                try:
+                    if self._native and (folders := self._take_in()):
+                        self._watch(folders)
+                    else:
+                        self._poll(TICK_MS / 1000 if self._native else POLL_SECONDS)
+                except Exception as error:  # noqa: BLE001 - a defect must not end what nobody else looks after
+                    self._warn_once(
+                        f"watching files failed with {type(error).__name__}; they are looked at again"
+                    )
+                    self._stop.wait(POLL_SECONDS)
         finally:
             for sight in self._sights.values():
                 sight.close()
@@ -143,12 +149,15 @@ class Watcher:
             self._poll(POLL_SECONDS)
         except (OSError, RuntimeError) as error:
             # The library says OSError for too few watches, and an error of its own for too few instances.
-            if not self._warned:
-                self._warned = True
-                self._warn(f"files cannot be watched ({_why(error)}); they are looked at every few seconds")
+            self._warn_once(f"files cannot be watched ({_why(error)}); they are looked at every few seconds")
             end = time.monotonic() + RETRY_SECONDS
             while time.monotonic() < end and not self._stop.is_set():
                 self._poll(POLL_SECONDS)
+
+    def _warn_once(self, sentence: str) -> None:
+        if not self._warned:
+            self._warned = True
+            self._warn(sentence)
 
     def _poll(self, seconds: float) -> None:
         self._stop.wait(seconds)
@@ -195,7 +204,7 @@ class _Sight:
         owned = self._owners.setdefault(key, {})
         held = self._open()
         for path in paths:
-            if path in owned or is_generated_name(path):
+            if path in owned or is_ignored(path):
                 continue
             owned[path] = None
             if path not in self._files:

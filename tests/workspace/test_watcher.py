@@ -299,3 +299,34 @@ def test_a_large_workspace_starts_at_once_and_a_burst_is_reconciled(root: Path, 
     assert started <= 5, "the probe, which is asked for once a second, was watched"
     assert burst <= 60
     assert untar <= 60
+
+
+def test_files_that_tools_make_are_not_followed(watching: Watch, root: Path) -> None:
+    for name in ("node_modules/x.js", ".git/index", "app.min.js"):
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text("1")
+    watching.follow("node_modules/x.js", ".git/index", "app.min.js", "a.py")
+    for name in ("node_modules/x.js", ".git/index", "app.min.js", "a.py"):
+        (root / name).write_text("22")
+    assert watching.next() == {("a.py", "modified")}
+
+
+def test_a_defect_of_a_source_ends_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watcher, "POLL_SECONDS", 0.05)
+    watching = Watch(root)
+    calls = 0
+
+    def more() -> list[str]:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            raise ValueError("a defect")
+        return ["a.py"]
+
+    watching.watcher.follow("s1", str(root), more)
+    wait_until(lambda: watching.warned)
+    watching.settle()
+    (root / "a.py").write_text("# still watched\n")
+    assert watching.next() == {("a.py", "modified")}
+    assert watching.warned == ["watching files failed with ValueError; they are looked at again"]
+    watching.close()
