@@ -6,17 +6,19 @@ sessions or models. Blocking.
 
 from __future__ import annotations
 
-from itertools import accumulate
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from ctxd.model.errors import InvalidParams, Sensitive, TooLarge
-from ctxd.workspace.boundary import Boundary, FileBytes
+from ctxd.workspace.boundary import Boundary
 from ctxd.workspace.reader import holds_key, refuse_by_name
 
 MAX_BYTES = 10_000_000
 """A larger file is refused whole (O §23.1)."""
+
+_BLOCK = 65_536
+"""Line feeds are counted in blocks of so many bytes."""
 
 Excess: TypeAlias = Literal["overBudget", "lineTooLong"]
 
@@ -80,37 +82,59 @@ def read_lines(
     if b"\0" in found.data:
         raise InvalidParams.at("path", "the file is no text", hint="the host's own tools read binary files")
     whole = found.data.decode("utf-8", "replace")
-    lines = _split(whole)
-    asked = _check(start, end, offset, len(lines))
-    sizes = [0, *accumulate(map(len, lines))]
-    size = sizes[asked.end] - sizes[asked.start - 1]
-    if offset is None and size > budget:
-        return _over(name, found, sizes, asked, budget)
-    data = b"".join(lines[asked.start - 1 : asked.end])
+    lossy = "\ufffd" in whole and not _is_utf8(found.data)
+    text = _Text(whole.encode() if lossy else found.data)
+    asked = _check(start, end, offset, text.total)
+    first, last = text.begin(asked.start), text.begin(asked.end + 1)
+    if offset is None and last - first > budget:
+        fits = _following(text, asked.start, budget)
+        assert fits is not None
+        reason: Excess = "overBudget" if fits.offset is None else "lineTooLong"
+        return Over(name, found.size, text.total, budget, reason, fits)
+    data = text.data[first:last]
     cut = data if offset is None else _cut(data, offset, budget)
     after = (offset or 0) + len(cut)
-    follows = (
-        Range(asked.start, asked.end, after) if after < size else _following(sizes, asked.end + 1, budget)
-    )
+    rest = Range(asked.start, asked.end, after) if after < len(data) else None
     return Lines(
         path=name,
         text=cut.decode(),
         range=asked,
-        total=len(lines),
+        total=text.total,
         size=found.size,
         digest=found.digest,
-        lossy="\ufffd" in whole and not _is_utf8(found.data),
+        lossy=lossy,
         torn=found.changed,
-        next=follows,
+        next=rest or _following(text, asked.end + 1, budget),
         whole=whole,
     )
 
 
-def _split(text: str) -> list[bytes]:
-    """Lines with their line feeds, but perhaps the last."""
-    lines = [line.encode() for line in text.split("\n")]
-    last = lines.pop()
-    return [*(line + b"\n" for line in lines), *([last] if last else [])]
+class _Text:
+    """Where the lines of a text are, found without making them."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.total = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+
+    def begin(self, line: int) -> int:
+        """The first byte of a line, 1-based; the end of the text for lines it does not have."""
+        place, left = 0, line - 1
+        while left > 0 and place < len(self.data):
+            here = self.data.count(b"\n", place, place + _BLOCK)
+            if here < left:
+                left -= here
+                place += _BLOCK
+                continue
+            for _ in range(left):
+                place = self.data.index(b"\n", place) + 1
+            return place
+        return min(place, len(self.data)) if left == 0 else len(self.data)
+
+    def fitting(self, place: int, budget: int) -> int:
+        """How many whole lines from a byte on fit a budget."""
+        if len(self.data) - place <= budget:
+            return self.data.count(b"\n", place) + (not self.data.endswith(b"\n") and place < len(self.data))
+        return self.data.count(b"\n", place, place + budget)
 
 
 def _check(start: int | None, end: int | None, offset: int | None, total: int) -> Range:
@@ -123,28 +147,12 @@ def _check(start: int | None, end: int | None, offset: int | None, total: int) -
     return Range(first, min(last, total), offset)
 
 
-def _over(name: str, found: FileBytes, sizes: list[int], asked: Range, budget: int) -> Over:
-    fits = _following(sizes, asked.start, budget)
-    assert fits is not None
-    return Over(
-        path=name,
-        size=found.size,
-        total=len(sizes) - 1,
-        budget=budget,
-        reason="overBudget" if fits.offset is None else "lineTooLong",
-        suggestion=fits,
-    )
-
-
-def _following(sizes: list[int], start: int, budget: int) -> Range | None:
+def _following(text: _Text, start: int, budget: int) -> Range | None:
     """The longest range from a line on that fits; a line too long alone is to be read by offset."""
-    total = len(sizes) - 1
-    if start > total:
+    if start > text.total:
         return None
-    end = start - 1
-    while end < total and sizes[end + 1] - sizes[start - 1] <= budget:
-        end += 1
-    return Range(start, end) if end >= start else Range(start, start, 0)
+    lines = text.fitting(text.begin(start), budget)
+    return Range(start, start + lines - 1) if lines else Range(start, start, 0)
 
 
 def _cut(data: bytes, offset: int, budget: int) -> bytes:

@@ -173,3 +173,22 @@ def test_following_every_suggestion_reads_the_whole_file(text: str, budget: int)
             got += part.text.encode()
             at = part.next
         assert got == text.encode()
+
+
+@given(st.lists(st.integers(0, 40_000), max_size=12), st.integers(1, 14), st.booleans())
+@settings(max_examples=80, deadline=None)
+def test_a_line_is_found_wherever_it_begins(sizes: list[int], line: int, ends: bool) -> None:
+    """Across the blocks that line feeds are counted in."""
+    made = [b"x" * size + b"\n" for size in sizes]
+    data = b"".join(made) if ends else b"".join(made).removesuffix(b"\n")
+    with tempfile.TemporaryDirectory() as folder, Boundary(folder) as held:
+        Path(folder, "x").write_bytes(data)
+        wanted = data.splitlines(keepends=True)
+        if line > max(len(wanted), 1):
+            with pytest.raises(InvalidParams):
+                read_lines(held, "x", line, line, None, 10**6)
+            return
+        found = read_lines(held, "x", line, line, None, 10**6)
+        assert isinstance(found, Lines)
+        assert found.total == len(wanted)
+        assert found.text.encode() == b"".join(wanted[line - 1 : line])
