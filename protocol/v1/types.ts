@@ -186,7 +186,7 @@ export interface ContextContainsResult {
   inContext: boolean;
   /** Id of the message that shows it. */
   since?: string;
-  /** Why not: an elision's reason, `compacted`, `changed` (written since), `neverRead`. */
+  /** Why not: an elision's reason, `compacted`, `changed` (written since), `neverRead`, `partial` (`since` shows a part of it). */
   reason?: string;
 }
 

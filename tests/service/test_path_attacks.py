@@ -190,6 +190,18 @@ def test_a_disk_that_hangs_is_a_timeout_then_busy(session: Session, monkeypatch:
     answers.set()
 
 
+def test_a_system_that_cannot_confine_answers_every_method_with_one_kind(
+    session: Session, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """49 to 54 where they mean something: on Windows nothing is opened, and every way in says so."""
+    monkeypatch.setattr("os.supports_dir_fd", set())
+    assert read(session, "ok.txt") == "outsideWorkspace"
+    use_tool(session, "ok.txt")
+    listed = asked(session, "workspace/recentFiles")
+    assert listed == {"files": [], "rejected": [{"path": "ok.txt", "reason": "outsideWorkspace"}]}
+    assert shown_by_compaction(session) == []
+
+
 def race(session: Session, place: Place, seconds: float, parent: bool) -> dict[str, int]:
     """Read, list and restore while another process exchanges a name with a link; how often each answered."""
     (place.outside / "ok.txt").write_bytes(SECRET)
