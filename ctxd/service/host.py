@@ -96,6 +96,10 @@ class Host(Protocol):
         """Tell that a session's access, durability or health is another now (D9)."""
         ...
 
+    def warn(self, sentence: str) -> None:
+        """Tell what a person should know of; no content."""
+        ...
+
     def files_changed(self, workspace: str, changes: list[Change]) -> None:
         """Tell what became of files of a workspace that some session touched."""
         ...
@@ -122,6 +126,9 @@ class NoHost:
         return
 
     def session_changed(self, session: Session) -> None:
+        return
+
+    def warn(self, sentence: str) -> None:
         return
 
     def files_changed(self, workspace: str, changes: list[Change]) -> None:

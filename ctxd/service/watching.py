@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ctxd.core.paths import inside, normalize
@@ -54,7 +54,7 @@ class Watching:
             return
         if self._watcher is None:
             self._loop = asyncio.get_running_loop()
-            self._watcher = Watcher(self._tell, _log.warning)
+            self._watcher = Watcher(self._tell, self._warn)
         self._followed.add(session.session_id)
         self._watcher.follow(session.session_id, created.workspace, _Paths(session))
 
@@ -70,11 +70,17 @@ class Watching:
             self._watcher.close()
 
     def _tell(self, workspace: str, changes: list[Change]) -> None:
-        """In the watcher's thread."""
+        self._call(self._host.files_changed, workspace, changes)
+
+    def _warn(self, sentence: str) -> None:
+        _log.warning("%s", sentence)
+        self._call(self._host.warn, sentence)
+
+    def _call(self, call: Callable[..., None], *args: object) -> None:
+        """From the watcher's thread to the loop's. Once that has ended nobody is there to be told."""
         assert self._loop is not None
         with contextlib.suppress(RuntimeError):
-            # The loop has ended: nobody is there to be told.
-            self._loop.call_soon_threadsafe(self._host.files_changed, workspace, changes)
+            self._loop.call_soon_threadsafe(call, *args)
 
 
 class _Paths:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.behaviour import behaviour
 from tests.support.peer import Peer
 
@@ -66,3 +68,46 @@ def test_a_host_that_wants_no_watching_is_told_nothing(tmp_path: Path) -> None:
         if threads.is_dir():
             names = {(task / "comm").read_text().strip() for task in threads.iterdir()}
             assert not {name for name in names if "notify" in name}
+
+
+LIMITED = """
+import ctypes, os, sys
+uid = os.getuid()
+if ctypes.CDLL(None).unshare(0x10000000) != 0:
+    sys.exit(77)
+try:
+    open("/proc/self/uid_map", "w").write(f"{uid} {uid} 1")
+    open("/proc/sys/user/max_inotify_watches", "w").write("0")
+except OSError:
+    sys.exit(77)
+from ctxd.cli.main import main
+sys.argv = ["ctxd", "serve"]
+main()
+"""
+
+
+@behaviour("watcher.limit")
+def test_a_daemon_without_watches_left_warns_its_host_and_still_tells_it(tmp_path: Path) -> None:
+    root = tmp_path / "ws"
+    root.mkdir()
+    (root / "a.py").write_text("# a\n")
+    peer = Peer.start(program=("-c", LIMITED), log=tmp_path / "log")
+    try:
+        peer.initialize(options={"storage": {"root": str(tmp_path / "state")}})
+    except (AssertionError, BrokenPipeError):
+        if peer.process.wait(20) != 77:
+            raise
+        peer.inbox.clear()
+        peer.__exit__(None, None, None)
+        pytest.skip("this system lets nobody have limits of their own")
+    with peer:
+        given = {"workspace": root.as_uri(), "sessionId": "s1", "dialect": "anthropic"}
+        peer.request("session/open", given)
+        peer.notify("workspace/touch", {"sessionId": "s1", "path": "a.py", "op": "edit"})
+        warning = peer.notification("window/logMessage")
+        assert warning["type"] == 2
+        assert "files cannot be watched" in warning["message"]
+        (root / "a.py").write_text("# changed\n")
+        told = peer.notification("workspace/didChangeFiles")
+        assert told["changes"] == [{"path": "a.py", "change": "modified"}]
+    assert "files cannot be watched" in (tmp_path / "log").read_text()

@@ -73,6 +73,9 @@ class ScriptedHost:
     def session_changed(self, session: Session) -> None:
         self.told.append(f"session {session.log.durable}")
 
+    def warn(self, sentence: str) -> None:
+        self.told.append(sentence)
+
     def files_changed(self, workspace: str, changes: list[Change]) -> None:
         self.told += [f"{change.kind} {change.path}" for change in changes]
 

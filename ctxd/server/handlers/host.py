@@ -112,6 +112,10 @@ class WireHost:
         )
         self._connection.notify("session/didChange", params)
 
+    def warn(self, sentence: str) -> None:
+        """`window/logMessage`."""
+        self._connection.warn(sentence)
+
     def files_changed(self, workspace: str, changes: list[Change]) -> None:
         """`workspace/didChangeFiles`."""
         params = wire_files.WorkspaceDidChangeFilesParams(
