@@ -19,7 +19,6 @@ from threading import Event, Lock, Thread
 from typing import Literal, TypeAlias
 
 import msgspec
-from watchfiles import watch
 
 from ctxd.model.errors import CtxdError
 from ctxd.workspace.boundary import Boundary
@@ -40,6 +39,9 @@ TICK_MS = 1_000
 STEP_MS = 100
 DEBOUNCE_MS = 1_000
 """Hints are gathered until none came for a step, at most so long."""
+
+CLOSE_SECONDS = 2.0
+"""The thread ends within a step, unless a disk holds it."""
 
 MAX_FILES = 10_000
 MAX_FOLDERS = 2_000
@@ -101,7 +103,7 @@ class Watcher:
         """End the thread. Blocking, for a step at most; a disk that hangs is not waited for."""
         self._stop.set()
         if self._thread is not None:
-            self._thread.join(timeout=5 * STEP_MS / 1000)
+            self._thread.join(timeout=CLOSE_SECONDS)
 
     def _run(self) -> None:
         try:
@@ -122,6 +124,9 @@ class Watcher:
 
     def _watch(self, folders: frozenset[str]) -> None:
         """Wait for hints about these folders, as long as they are the right ones."""
+        # Heavy to import, and a daemon whose sessions touch no files never needs it.
+        from watchfiles import watch
+
         swept = 0.0
         try:
             for hints in watch(
