@@ -775,4 +775,42 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "guard.spans": Behaviour(
         "Findings name their places in the text as it was given, and no two overlap.", "octos.md §26"
     ),
+    # Files of the workspace.
+    "read.hint": Behaviour("A read above the budget answers a range that fits exactly.", "octos.md §23"),
+    "read.complete": Behaviour(
+        "Following what a read names as next reads the whole file, no character cut.", "octos.md §23"
+    ),
+    "read.never-evicted": Behaviour("Content that left the view is never said to be in it.", "octos.md §23"),
+    "recent.sources": Behaviour(
+        "Tool calls, a message's meta and notifications touch files; the newest comes first.",
+        "issue 5, build",
+    ),
+    "recent.durable": Behaviour("A restart forgets no touch.", "blade.md §8"),
+    "recent.refused": Behaviour("A file that may not be shown is named with the reason.", "issue 5, build"),
+    "restore.three-hundred-turns": Behaviour(
+        "After each compaction just the newest five eligible files stand in the view, as they are now.",
+        "issue 5, shows 1",
+    ),
+    "workspace.every-way": Behaviour(
+        "No method that takes a path reads a file outside the workspace.", "issue 5, shows 6"
+    ),
+    "homes.moved": Behaviour("A folder that moved keeps its sessions.", "reports.md F72"),
+    "homes.worktrees": Behaviour("Worktrees of a repository share their sessions.", "reports.md F72"),
+    "homes.below": Behaviour("A session is resumed from below its folder.", "reports.md F72"),
+    "homes.roots": Behaviour("A session is resumed from any root of a workspace.", "reports.md F72"),
+    "paths.drives": Behaviour("A drive is one however it is spelled.", "reports.md F72"),
+    "watcher.host": Behaviour(
+        "A host is told what becomes of touched files, and of no others.", "protocol.md §8"
+    ),
+    "watcher.told": Behaviour("Every change of a followed file is told.", "issue 5, build"),
+    "watcher.moves": Behaviour("A renamed file is said to have moved, and where to.", "issue 5, build"),
+    "watcher.limit": Behaviour(
+        "Without watches left touched files are polled, with a warning.", "issue 5, shows 4"
+    ),
+    "watcher.large": Behaviour(
+        "A workspace of 50,000 files starts at once, and a burst is reconciled.", "issue 5, shows 4"
+    ),
+    "contains.restored": Behaviour(
+        "A file that a compaction shows again is in context until it is written.", "protocol.md §3"
+    ),
 }

@@ -208,14 +208,14 @@ def working_set(state: SessionState, recent_files: int) -> WorkingSet:
         for call in entry.facts.calls:
             if call.path:
                 order += 1
-                touched[paths.normalize(call.path, root)] = order
+                touched[paths.normalize(call.path, root, state.former)] = order
                 if call.effect == "write":
-                    written[paths.normalize(call.path, root)] = order
+                    written[paths.normalize(call.path, root, state.former)] = order
         for result in entry.facts.results:
             done = state.call_of(result.call_id, entry.facts.id)
             if done is None or not is_file_read(done) or result.is_error:
                 continue
-            path = paths.normalize(done.path, root)
+            path = paths.normalize(done.path, root, state.former)
             earlier = reads.setdefault((path, done.span), [])
             unwritten = written.get(path, 0) <= read_at.get((path, done.span), 0)
             if earlier and unwritten and result.bytes < min(STUB_BYTES, earlier[-1][1].bytes):

@@ -18,7 +18,7 @@ from ctxd.core import epochs
 from ctxd.core.fold import SessionState
 from ctxd.core.units import Unit, divide, join
 from ctxd.model.events import Elision, UnitFate
-from ctxd.model.messages import Inserted
+from ctxd.model.messages import FileFacts, Inserted
 from ctxd.model.summary import ExactRecord, PlanSnapshot, Quote, SessionSummary
 
 WORDS_SHARE = 40
@@ -46,10 +46,11 @@ ACTIVE_TASK = (
 
 
 class Insert(msgspec.Struct, frozen=True):
-    """A message to make: its text and what it is."""
+    """A message to make: its text, what it is, and the files it shows."""
 
     text: str
     kind: Inserted
+    files: tuple[FileFacts, ...] = ()
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -188,7 +189,7 @@ def plan(
         after=round(cost * ratio) + images,
         target=goal,
         pinned=tuple(items[i].entry.facts.id for p in kept_pins for i in range(units[p].start, units[p].end)),
-        restored=Insert(files.text, "restoredFiles") if files.files else None,
+        restored=Insert(files.text, "restoredFiles", files.facts) if files.files else None,
         files=files,
     )
 

@@ -15,6 +15,7 @@ import msgspec
 from ctxd.core.fold import Entry
 from ctxd.core.freshness import Freshness
 from ctxd.model.events import Elision
+from ctxd.model.messages import FileFacts
 
 SHARE = 4
 """Restored files may have one part in so many of the target."""
@@ -70,6 +71,11 @@ class Restored(msgspec.Struct, frozen=True):
     tokens: int = 0
     files: tuple[Excerpt, ...] = ()
     rejected: tuple[Rejected, ...] = ()
+
+    @property
+    def facts(self) -> tuple[FileFacts, ...]:
+        """What the message is said to show, for `context/contains`."""
+        return tuple(FileFacts(f.path, digest=f.digest, shown=f.shown, lines=f.lines) for f in self.files)
 
 
 class InView(msgspec.Struct, frozen=True):

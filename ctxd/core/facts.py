@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from ctxd.core.tools import KNOWN, Tools, nature
 from ctxd.model.blocks import Media, MessageView, Opaque, Reasoning, Text, ToolCall, ToolResult
-from ctxd.model.messages import CallFacts, Effect, MessageFacts, Native, ResultFacts
+from ctxd.model.messages import CallFacts, FileFacts, FileOp, MessageFacts, Native, ResultFacts
 
 MESSAGE_OVERHEAD = 4
 """Base tokens of framing per message (E §1)."""
@@ -22,82 +22,10 @@ CALL_OVERHEAD = 8
 RESULT_OVERHEAD = 5
 """Base tokens of framing per tool result: its id and wrapper."""
 
-READ_TOOLS = frozenset(
-    {
-        "read",
-        "read_file",
-        "view",
-        "view_file",
-        "cat",
-        "open_file",
-        "notebookread",
-        "grep",
-        "glob",
-        "search",
-        "ls",
-        "list",
-        "list_dir",
-        "list_files",
-        "list_directory",
-        "find",
-        "websearch",
-        "webfetch",
-        "web_search",
-        "web_fetch",
-        "toolsearch",
-        "codebase_search",
-        "grep_search",
-        "file_search",
-        "search_files",
-        "read_many_files",
-        "search_file_content",
-        "google_web_search",
-        "view_image",
-        "memoryread",
-        "recall",
-        "recall_memory",
-        "memory_read",
-        "think",
-    }
-)
-"""Tools that change nothing, by lower-cased name (E §5 and the hosts in the bundled transcripts)."""
+_PATCH_HEADER = re.compile(r"\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\r\"\\]+)")
+"""A file that a patch names (E §6.4), in a JSON string or standing by itself."""
 
-WRITE_TOOLS = frozenset(
-    {
-        "write",
-        "edit",
-        "multiedit",
-        "notebookedit",
-        "write_file",
-        "edit_file",
-        "diff_edit",
-        "apply_patch",
-        "applypatch",
-        "create_file",
-        "str_replace",
-        "str_replace_editor",
-        "str_replace_based_edit_tool",
-        "replace",
-        "insert_edit_into_file",
-        "create",
-        "edit_notebook_file",
-        "search_replace",
-        "write_to_file",
-        "apply_diff",
-        "memorywrite",
-        "memory_write",
-    }
-)
-"""Tools that write a file, by lower-cased name."""
-
-FILE_READERS = frozenset(
-    {"read", "read_file", "view", "view_file", "cat", "open_file", "notebookread", "open"}
-)
-"""Tools whose result is a file's content: the ones a later read can supersede."""
-
-
-_PATCH_HEADER = re.compile(r"\*\*\* (?:Add|Update|Delete) File: ([^\n\r\"\\]+)")
-"""The first file a patch names (E §6.4), in a JSON string or standing by itself."""
+_PATCH = "*** Begin Patch"
 
 
 class Weigher(msgspec.Struct, frozen=True):
@@ -140,8 +68,9 @@ def describe(
     *,
     media: Callable[[Media], int] | None = None,
     hidden: bool = False,
+    tools: Tools = KNOWN,
 ) -> MessageFacts:
-    """Facts of a message as it arrives.
+    """Facts of a message as it arrives. `tools` are those the host has beside the known ones.
 
     Without a weigher counting is deferred (`tokens` -1), and `media` weighs attachments.
     """
@@ -167,6 +96,11 @@ def describe(
             if result.media:
                 media_bytes += result.media_bytes
                 media_tokens += result.media_tokens
+    calls: tuple[CallFacts, ...] = ()
+    files: tuple[FileFacts, ...] = ()
+    if view.calls:
+        calls = tuple([about(call, tools) for call in view.calls])
+        files = tuple([file for call, known in zip(view.calls, calls) for file in _others(call, known)])
     return MessageFacts(
         id=message_id,
         role=view.role,
@@ -176,13 +110,14 @@ def describe(
         media_tokens=media_tokens,
         media_bytes=media_bytes,
         user_turn=spoken and view.role == "user" and not hidden,
-        calls=tuple([about(call) for call in view.calls]) if view.calls else (),
+        calls=calls,
         results=results,
         signed=signed,
         hidden=hidden,
         dialect=native.dialect,
         redacted=native.redacted,
         unscanned=native.unscanned,
+        files=files,
     )
 
 
@@ -191,9 +126,9 @@ def digest_of(text: str) -> str:
     return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def about(call: ToolCall) -> CallFacts:
+def about(call: ToolCall, tools: Tools = KNOWN) -> CallFacts:
     """What a call was about, from its arguments. Arguments that are no object say nothing."""
-    effect, takes_file = _nature(call.name)
+    effect, takes_file = nature(call.name, tools)
     arguments = _arguments(call.arguments)
     path = _first_text(
         arguments.file_path,
@@ -203,6 +138,10 @@ def about(call: ToolCall) -> CallFacts:
         arguments.notebook_path,
         arguments.filename,
         arguments.file,
+        arguments.target_file,
+        arguments.target_file_camel,
+        arguments.filepath,
+        *_named(call.arguments, tools.paths),
     )
     if effect == "write":
         if arguments.command == "view":
@@ -210,6 +149,8 @@ def about(call: ToolCall) -> CallFacts:
             effect = "read"
         elif not path and (header := _PATCH_HEADER.search(call.arguments)):
             path = header[1].strip()
+    elif not path and effect == "read" and (several := _list_of(arguments.paths)):
+        path = several[0]
     span = _span(arguments)
     return CallFacts(
         call_id=call.call_id,
@@ -226,13 +167,34 @@ def is_file_read(call: CallFacts) -> bool:
     return bool(call.path) and call.effect == "read"
 
 
-@lru_cache(maxsize=1024)
-def _nature(name: str) -> tuple[Effect, bool]:
-    """A tool's effect, and whether its path argument names a file it reads or writes."""
-    short = name.lower().rsplit("__", 1)[-1]
-    if short in WRITE_TOOLS:
-        return ("read" if short in READ_TOOLS else "write"), True
-    return ("read" if short in READ_TOOLS else "other"), short in FILE_READERS
+def _others(call: ToolCall, known: CallFacts) -> list[FileFacts]:
+    """The files of a call beside its first: of a patch or a list, and of a patch given to a shell."""
+    if known.effect == "read":
+        paths = _list_of(_arguments(call.arguments).paths) if known.path else []
+    elif known.effect == "write" or _PATCH in call.arguments:
+        paths = [header.strip() for header in _PATCH_HEADER.findall(call.arguments)]
+    else:
+        return []
+    others = dict.fromkeys(path for path in paths if path != known.path)
+    op: FileOp = "read" if known.effect == "read" else "edit"
+    return [FileFacts(path, op, known.call_id) for path in others]
+
+
+def _list_of(value: Any) -> list[str]:
+    """Plain paths of a list; patterns are none."""
+    items = value if isinstance(value, list) else []
+    return [item for item in items if isinstance(item, str) and item and not re.search(r"[*?\[]", item)]
+
+
+def _named(text: str, names: tuple[str, ...]) -> list[Any]:
+    """The values of arguments that a host has of its own."""
+    if not names:
+        return []
+    try:
+        given = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return []
+    return [given.get(name) for name in names] if isinstance(given, dict) else []
 
 
 def _result(result: ToolResult, tokens: int, media: Callable[[Media], int] | None) -> ResultFacts:
@@ -250,7 +212,9 @@ def _result(result: ToolResult, tokens: int, media: Callable[[Media], int] | Non
     )
 
 
-class _Arguments(msgspec.Struct, gc=False, rename={"file_path_camel": "filePath"}):
+class _Arguments(
+    msgspec.Struct, gc=False, rename={"file_path_camel": "filePath", "target_file_camel": "TargetFile"}
+):
     """The arguments that say what a call was about, by what tools call them (O §10, E §6.4).
 
     Paths stand most specific first. Nothing else is decoded.
@@ -263,6 +227,10 @@ class _Arguments(msgspec.Struct, gc=False, rename={"file_path_camel": "filePath"
     notebook_path: Any = None
     filename: Any = None
     file: Any = None
+    target_file: Any = None
+    target_file_camel: Any = None
+    filepath: Any = None
+    paths: Any = None
     view_range: Any = None
     start_line: Any = None
     offset: Any = None

@@ -13,7 +13,7 @@ from typing import assert_never
 
 import msgspec
 
-from ctxd.core import epochs, fixed, reported, scanned, steering
+from ctxd.core import epochs, fixed, recent, reported, scanned, steering
 from ctxd.core.anchor import Anchor
 from ctxd.core.calibration import Calibration
 from ctxd.core.transcript import Transcript
@@ -23,6 +23,7 @@ from ctxd.model.events import (
     AnyEvent,
     CheckpointCommitted,
     Elision,
+    FileTouched,
     ForkSealed,
     HandoffRecorded,
     Kept,
@@ -42,6 +43,7 @@ from ctxd.model.events import (
     Unpinned,
     ViewElided,
     ViewUndone,
+    WorkspaceMoved,
     is_plain,
 )
 from ctxd.model.messages import MessageFacts
@@ -134,7 +136,6 @@ class SessionState(Transcript):
         self.contract: ContractDeclared | None = None
         self.verdicts: dict[str, ValidatorRecorded] = {}
         self.steering = steering.Steering()
-        self.gone: set[str] = set()
         self.sealed = False
         self._chain = hashlib.sha256()
         self._places: dict[str, int] = {}
@@ -203,6 +204,8 @@ class SessionState(Transcript):
                 self.keep_snapshot(event)
             case OutputsScanned():
                 scanned.take(self, event)
+            case FileTouched() | WorkspaceMoved():
+                recent.take(self, event, at)
             case ForkSealed() | StageFailed():
                 self.sealed = self.sealed or isinstance(event, ForkSealed)
             case _:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
-from ctxd.core.recent import Op
+from ctxd.model.messages import FileOp
 
 Freshness: TypeAlias = Literal["changed", "unchanged", "unknown"]
 Likeness: TypeAlias = Literal["whole", "part", "different", "unknown"]
@@ -27,7 +27,7 @@ _NUMBERED = re.compile(r"\s{0,8}(\d{1,7})(?:→|\t|\||│|:)(.*)")
 
 
 def judge(
-    likeness: Likeness, op: Op, *, called_at: int, answered_at: int, mtime: int, ctime: int
+    likeness: Likeness, op: FileOp, *, called_at: int, answered_at: int, mtime: int, ctime: int
 ) -> Freshness:
     """Freshness of a file since its newest touch. Times are milliseconds of one clock.
 
@@ -42,6 +42,13 @@ def judge(
         return "unchanged"
     own = called_at - TICK_MS <= mtime and ctime <= answered_at
     return "unchanged" if op != "read" and own else "unknown"
+
+
+def judge_told(at: int, mtime: int, ctime: int) -> Freshness:
+    """Freshness of a file since a touch that the host told the moment it happened."""
+    if mtime > at:
+        return "changed"
+    return "unchanged" if ctime <= at else "unknown"
 
 
 def compare(shown: str, content: str) -> Likeness:

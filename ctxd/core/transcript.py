@@ -9,8 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from threading import Lock
 
+import msgspec
+
 from ctxd.model.events import SnapshotTaken
-from ctxd.model.messages import CallFacts, MessageFacts
+from ctxd.model.messages import CallFacts, FileOp, MessageFacts
+
+
+class Touched(msgspec.Struct, frozen=True):
+    """A file the host said was touched at `at` (milliseconds), after the message `after` ("" for none).
+
+    `checkpoint` is the newest that stood then, "" for none.
+    """
+
+    path: str
+    op: FileOp
+    after: str
+    at: int
+    checkpoint: str
 
 
 class Transcript:
@@ -24,6 +39,11 @@ class Transcript:
         """The newest snapshot, or the one that was restored since: (message id it stands behind, tree)."""
         self.withdrawn: set[str] = set()
         """Digests of what held secrets and was taken out of the ledger since."""
+        self.gone: set[str] = set()
+        """Messages that were rewound."""
+        self.touched: list[Touched] = []
+        self.former: tuple[str, ...] = ()
+        """Where the workspace lay before, oldest first."""
         self._lock = Lock()
         self._positions: dict[str, int] = {}
         self._calls: dict[str, list[tuple[str, CallFacts]]] = {}

@@ -14,7 +14,7 @@ import msgspec
 
 from ctxd.model.contract import ContractDeclared, ValidatorRecorded
 from ctxd.model.event import Event
-from ctxd.model.messages import MessageFacts, Usage
+from ctxd.model.messages import FileOp, MessageFacts, Usage
 from ctxd.model.steering import SteeringDrained, SteerPushed
 from ctxd.model.summary import SessionSummary
 
@@ -270,6 +270,19 @@ class ForkSealed(Event, frozen=True, tag="forkSealed", gc=False):
     at: str = ""
 
 
+class FileTouched(Event, frozen=True, tag="fileTouched", gc=False):
+    """The host says that a file was read or changed, apart from any message; `path` as given."""
+
+    path: str
+    op: FileOp
+
+
+class WorkspaceMoved(Event, frozen=True, tag="workspaceMoved", gc=False):
+    """The session's workspace lies at another path from now on; paths below earlier ones mean files there."""
+
+    workspace: str
+
+
 class StageFailed(Event, frozen=True, tag="stageFailed", gc=False):
     """A stage of `prepare` failed and the last valid view was answered. `kind` is an error kind."""
 
@@ -298,6 +311,8 @@ AnyEvent: TypeAlias = (
     | SteerPushed
     | SteeringDrained
     | OutputsScanned
+    | FileTouched
+    | WorkspaceMoved
 )
 
 TYPES: dict[str, type[AnyEvent]] = {
@@ -321,11 +336,14 @@ TYPES: dict[str, type[AnyEvent]] = {
     "steerPushed": SteerPushed,
     "steeringDrained": SteeringDrained,
     "outputsScanned": OutputsScanned,
+    "fileTouched": FileTouched,
+    "workspaceMoved": WorkspaceMoved,
 }
 """Tag to type. A record type that is not here is kept in the log and skipped by the fold."""
 
-BOOKKEEPING = frozenset({"tokensCounted"})
-"""Types that do not move the session's revision: they say nothing new."""
+BOOKKEEPING = frozenset({"tokensCounted", "fileTouched", "workspaceMoved"})
+"""Types that do not move the session's revision: they say nothing new of the conversation, and nobody
+who sent a notification learns of a revision."""
 
 
 def is_plain(event: AnyEvent) -> TypeGuard[MessagesAppended]:

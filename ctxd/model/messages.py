@@ -13,6 +13,7 @@ import msgspec
 from ctxd.model.blocks import Role
 
 Effect: TypeAlias = Literal["read", "write", "other"]
+FileOp: TypeAlias = Literal["read", "edit", "write"]
 Inserted: TypeAlias = Literal[
     "", "summary", "activeTask", "restoredFiles", "handoff", "pin", "truncated", "compact"
 ]
@@ -77,6 +78,21 @@ class ResultFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     media_bytes: int = 0
 
 
+class FileFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A file that a message touched beside its calls' own, or one that it shows; `path` as given.
+
+    `call_id` names the call on whose success a touch hangs, "" for none. A message that shows files again
+    after a compaction shows the first `shown` of a file's `lines` lines; `digest` is the whole file's.
+    """
+
+    path: str
+    op: FileOp = "read"
+    call_id: str = ""
+    digest: str = ""
+    shown: int = 0
+    lines: int = 0
+
+
 class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Everything policy needs to know about a message without its body.
 
@@ -110,6 +126,7 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     steered: Steered = ""
     redacted: tuple[Redacted, ...] = ()
     unscanned: bool = False
+    files: tuple[FileFacts, ...] = ()
 
     def counted(self, tokens: int, sizes: tuple[int, ...]) -> MessageFacts:
         """The same facts with a deferred count filled in; `sizes` are the results' tokens in order."""

@@ -160,12 +160,20 @@ class WorkspaceOptions(_Group, frozen=True):
 
     Of each at most its first `restore_lines` lines and `restore_bytes` bytes. `snapshots`: keep the files as
     they are, by git in the state folder, when the user speaks and when a turn ends, for `session/rewind`.
+    `read_bytes`: what one `workspace/readFile` may answer; more is a hint. `read_tools`, `write_tools`: names
+    of the host's tools that read and that write a file, beside the known ones; `path_arguments`: what they
+    call the path. `watch` false tells nobody what becomes of touched files.
     """
 
     restore_files: Count = 5
     restore_lines: Positive = 200
     restore_bytes: Positive = 16_384
     snapshots: bool = False
+    read_bytes: Positive = 50_000
+    read_tools: tuple[str, ...] = ()
+    write_tools: tuple[str, ...] = ()
+    path_arguments: tuple[str, ...] = ()
+    watch: bool = True
 
 
 class MemoryOptions(_Group, frozen=True):

@@ -45,6 +45,10 @@ class Host:
         """Send a notification of the method table. Never blocks."""
         self._outbound.notify(method, params)
 
+    def warn(self, sentence: str) -> None:
+        """A warning in the host's log. No content. Never blocks."""
+        self._outbound.notify("window/logMessage", {"type": 2, "message": sentence})
+
     async def request(self, method: str, params: Wire, *, within: float) -> Wire:
         """Ask the host something of the method table; `within` in seconds.
 

@@ -21,6 +21,7 @@ Noun = Literal[
     "status",
     "steering",
     "tokens",
+    "workspace",
 ]
 """Names of the modules of handlers."""
 
@@ -83,6 +84,7 @@ def load_handlers() -> dict[Noun, Any]:
         status,
         steering,
         tokens,
+        workspace,
     )
 
     return {
@@ -97,6 +99,7 @@ def load_handlers() -> dict[Noun, Any]:
         "status": status,
         "steering": steering,
         "tokens": tokens,
+        "workspace": workspace,
     }
 
 

@@ -19,6 +19,7 @@ from ctxd.server.tables import (
     status,
     steering,
     tokens,
+    workspace,
 )
 
 METHODS: Table = tabulate(
@@ -30,6 +31,7 @@ METHODS: Table = tabulate(
         *recall.METHODS,
         *memory.METHODS,
         *prompts.METHODS,
+        *workspace.METHODS,
         *steering.METHODS,
         *contracts.METHODS,
         *guard.METHODS,

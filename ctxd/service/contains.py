@@ -6,7 +6,7 @@ import msgspec
 
 from ctxd.core.facts import is_file_read
 from ctxd.core.paths import normalize
-from ctxd.core.recent import recent
+from ctxd.core.recent import Touch, recent
 from ctxd.model.errors import InvalidParams, NotFound
 from ctxd.model.messages import MessageFacts, ResultFacts
 from ctxd.service.recall import is_shown
@@ -62,30 +62,73 @@ def _digest(session: Session, digest: str) -> Contained:
 
 
 def _file(session: Session, path: str) -> Contained:
-    """The newest read of a whole file, unless a write came after it; a failed write changed nothing."""
+    """The newest read of a whole file, or a compaction's copy of it, unless a write came after it.
+
+    A failed write changed nothing; a call that is not answered yet may have.
+    """
     state = session.state
     root = state.created.workspace if state.created else ""
-    wanted = normalize(path, root)
-    transcript = [facts for facts in state.transcript if facts.id not in state.gone]
-    touch = next((touch for touch in recent(transcript, root) if touch.path == wanted), None)
+    wanted = normalize(path, root, state.former)
+    touch = next((touch for touch in recent(state, root) if touch.path == wanted), None)
     if touch is None:
         return Contained(False, reason="neverRead")
+    written = _last_write(session, touch, wanted, root)
+    copy, at = _restored(session, wanted, root)
     seen = touch.seen
-    since = state.positions[seen.message_id] if seen else -1
-    part = ""
-    for facts in transcript:
-        if state.positions[facts.id] <= since:
+    whole: Contained | None = None
+    if seen is not None and state.positions[seen.message_id] > written:
+        whole = _shown(session, seen.message_id, seen.result.call_id)
+        if whole.in_context:
+            return whole
+    if copy is not None and at > written:
+        return copy
+    after = max(written, state.positions[seen.message_id] if seen else -1)
+    parts = (
+        f for f in reversed(state.transcript) if f.id not in state.gone and state.positions[f.id] > after
+    )
+    part = next((f.id for f in parts if any(_shows(session, f, r, wanted) for r in f.results)), "")
+    if part:
+        return Contained(False, part, "partial")
+    return whole or Contained(False, reason="changed")
+
+
+def _last_write(session: Session, touch: Touch, path: str, root: str) -> int:
+    """Place in the transcript of the last write of a file, -1 for none: done, or perhaps under way."""
+    state = session.state
+    done = -1 if touch.written is None else state.positions.get(touch.written, 0)
+    for position in range(len(state.transcript) - 1, done, -1):
+        facts = state.transcript[position]
+        if facts.id in state.gone:
             continue
-        for call in facts.calls:
-            if not call.path or normalize(call.path, root) != wanted:
-                continue
-            if call.effect == "write" and not _has_failed(session, facts.id, call.call_id):
-                seen, part = None, ""
-        part = next((facts.id for r in facts.results if _shows(session, facts, r, wanted)), part)
-    if seen is not None:
-        found = _shown(session, seen.message_id, seen.result.call_id)
-        return found if found.in_context or not part else Contained(False, part, "partial")
-    return Contained(False, part, "partial") if part else Contained(False, reason="changed")
+        writes = [call for call in facts.calls if call.effect == "write" and call.path]
+        for call in writes:
+            here = normalize(call.path, root, state.former) == path
+            if here and not _has_failed(session, facts.id, call.call_id):
+                return position
+    return done
+
+
+def _restored(session: Session, path: str, root: str) -> tuple[Contained | None, int]:
+    """What the newest compaction shows of a file, and the last message that was there before it was read."""
+    state = session.state
+    if not state.checkpoints:
+        return None, -1
+    newest = state.checkpoints[-1].checkpoint_id
+    for told in state.touched:
+        if (
+            told.op != "read"
+            and told.checkpoint == newest
+            and normalize(told.path, root, state.former) == path
+        ):
+            return None, -1
+    before = state.befores[newest]
+    for entry in state.view:
+        for file in entry.facts.files if entry.facts.inserted == "restoredFiles" else ():
+            if normalize(file.path, root, state.former) == path:
+                whole = file.shown == file.lines
+                shown = Contained(whole, entry.facts.id, "" if whole else "partial")
+                return shown, before.transcript - 1
+    return None, -1
 
 
 def _shows(session: Session, facts: MessageFacts, result: ResultFacts, path: str) -> bool:
@@ -95,7 +138,7 @@ def _shows(session: Session, facts: MessageFacts, result: ResultFacts, path: str
     if call is None or result.is_error or not is_file_read(call):
         return False
     root = state.created.workspace if state.created else ""
-    return normalize(call.path, root) == path and is_shown(session, facts.id, result.call_id)
+    return normalize(call.path, root, state.former) == path and is_shown(session, facts.id, result.call_id)
 
 
 def _has_failed(session: Session, message_id: str, call_id: str) -> bool:

@@ -163,7 +163,7 @@ class _Files:
     def __init__(self, session: Session, contract: ContractDeclared) -> None:
         self._root = session.state.created.workspace if session.state.created else ""
         self._artifacts = contract.artifacts
-        self._transcript = tuple(session.state.transcript)
+        self._touches = recent(session.state, self._root)
 
     def survey(self, evidence_path: str = "") -> _Survey | None:
         """The files as they are now; None where there is no workspace. Blocking.
@@ -184,7 +184,7 @@ class _Files:
     def _written(self, boundary: Boundary) -> set[str]:
         """Files of the workspace that the session itself wrote."""
         paths: set[str] = set()
-        for touch in recent(self._transcript, self._root):
+        for touch in self._touches:
             if touch.op == "read":
                 continue
             try:

@@ -12,10 +12,12 @@ import msgspec
 
 from ctxd.compaction.placeholder import clipped
 from ctxd.core.facts import Weigher, describe
+from ctxd.core.tools import Tools
 from ctxd.model.blocks import MessageView, ToolResult
 from ctxd.model.errors import InvalidParams
 from ctxd.model.events import Elision
-from ctxd.model.messages import CallFacts, MessageFacts, Native
+from ctxd.model.messages import CallFacts, FileFacts, FileOp, MessageFacts, Native
+from ctxd.model.settings import WorkspaceOptions
 from ctxd.service.bodies import BLOB_BYTES
 from ctxd.service.session import Session
 
@@ -26,7 +28,7 @@ class Meta(msgspec.Struct, frozen=True):
     id: str = ""
     kind: Literal["", "read", "write"] = ""
     is_error: bool | None = None
-    files: tuple[tuple[str, str], ...] = ()
+    files: tuple[tuple[str, FileOp], ...] = ()
     pin: bool = False
     hidden: bool = False
     usage: Mapping[str, Any] | None = None
@@ -66,6 +68,7 @@ def describe_all(
     fresh = [index for index in range(len(views)) if index not in repeats]
     spill_bytes = session.environment.settings.recall.spill_bytes
     media = session.media_weigher()
+    tools = _tools(session.environment.settings.workspace)
     facts: list[MessageFacts] = []
     spilled: list[tuple[Elision, int]] = []
     calls: dict[str, CallFacts] = {}
@@ -73,7 +76,7 @@ def describe_all(
         native, view, meta = natives[index], views[index], metas[index]
         spills = len(native.raw) > spill_bytes
         count = weigher if spills or not defer else None
-        described = describe(ids[index], native, view, count, media=media, hidden=meta.hidden)
+        described = describe(ids[index], native, view, count, media=media, hidden=meta.hidden, tools=tools)
         if described.bytes > BLOB_BYTES or described.unscanned:
             described = msgspec.structs.replace(described, blob="sha256:" + described.digest)
         if meta.kind or meta.files or meta.pin or meta.is_error is not None:
@@ -161,7 +164,10 @@ def _earlier(session: Session, call_id: str, before: Sequence[MessageFacts]) -> 
 
 
 def _with_meta(facts: MessageFacts, meta: Meta) -> MessageFacts:
-    """Facts with the host's word: effect, error flag and files of its calls, pin."""
+    """Facts with the host's word: effect, error flag and files of its calls, pin.
+
+    A file belongs to the call at its place, else to the only call or result there is, else to none.
+    """
     calls = facts.calls
     if meta.kind and calls:
         calls = tuple(msgspec.structs.replace(call, effect=meta.kind) for call in calls)
@@ -170,7 +176,23 @@ def _with_meta(facts: MessageFacts, meta: Meta) -> MessageFacts:
             effect: Literal["read", "write"] = "read" if op == "read" else "write"
             call = msgspec.structs.replace(calls[position], path=path, effect=effect)
             calls = (*calls[:position], call, *calls[position + 1 :])
+    ids = [block.call_id for block in calls or facts.results]
+    files = [
+        FileFacts(path, op, ids[place] if place < len(ids) else ids[0] if len(ids) == 1 else "")
+        for place, (path, op) in enumerate(meta.files)
+    ]
     results = facts.results
     if meta.is_error is not None and results:
         results = tuple(msgspec.structs.replace(result, is_error=meta.is_error) for result in results)
-    return msgspec.structs.replace(facts, calls=calls, results=results, pinned=meta.pin)
+    return msgspec.structs.replace(
+        facts, calls=calls, results=results, pinned=meta.pin, files=(*facts.files, *files)
+    )
+
+
+def _tools(options: WorkspaceOptions) -> Tools:
+    """The tools and path arguments a host has of its own."""
+    return Tools(
+        reads=frozenset(name.lower() for name in options.read_tools),
+        writes=frozenset(name.lower() for name in options.write_tools),
+        paths=options.path_arguments,
+    )

@@ -21,6 +21,7 @@ from ctxd.service.counting import Counting
 from ctxd.service.host import Host, NoHost
 from ctxd.service.memories import Memories
 from ctxd.service.provider import ProviderSummarizer
+from ctxd.service.watching import Watching
 from ctxd.tokenizer.cache_file import cache_folder
 from ctxd.tokenizer.families import Choice, choose
 from ctxd.tokenizer.media import tokens_of
@@ -58,6 +59,7 @@ class Environment:
             Path(settings.storage.cache).expanduser() if settings.storage.cache else cache_folder()
         )
         self.memories = Memories(self, check=self._rules_in)
+        self.watching = Watching(self.host)
         self.counters: dict[str, int] = {}
 
     def note(self, counter: str, by: int = 1) -> None:

@@ -1,27 +1,38 @@
 """The files of one session's workspace, as far as they may be read: its boundary, held once it is open.
 
-Everything here blocks and belongs in a worker thread. A file system that does not answer holds up one
+What blocks runs in a worker thread, one reader at a time. A file system that does not answer holds up one
 thread of this session and nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from threading import Lock
+from typing import TypeVar
 
+import anyio
 import msgspec
 
 from ctxd.compaction.restoration import Rejected
-from ctxd.core.paths import normalize
-from ctxd.core.recent import Touch, recent
-from ctxd.model.errors import CtxdError
-from ctxd.model.messages import MessageFacts
+from ctxd.core.paths import inside
+from ctxd.core.recent import Touch
+from ctxd.model.errors import Busy, CtxdError, Timeout
 from ctxd.model.settings import WorkspaceOptions
 from ctxd.workspace.boundary import Boundary
 from ctxd.workspace.reader import Head, read_head
 
-ATTEMPTS = 100
-"""Paths tried, so that a session full of files that may not be shown costs a bounded time."""
+T = TypeVar("T")
+
+READ_SECONDS = 5.0
+"""A local file system answers in a thousandth of this."""
+
+PATIENCE = 0.25
+"""Seconds for a reader whose caller went away to come to its end."""
+
+ATTEMPTS = 1_000
+TRYING_SECONDS = 2.0
+"""Bounds of looking for files that may be shown, in a session full of those that may not."""
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -32,27 +43,23 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 class Files:
-    """One reader at a time; a second one finds it busy rather than wait for a disk that hangs."""
+    """The boundary of a session's workspace."""
 
     def __init__(self) -> None:
         self._boundary: Boundary | None = None
+        self._turn = anyio.Lock()
         self._lock = Lock()
 
-    def read_recent(
-        self, transcript: Sequence[MessageFacts], workspace: str, options: WorkspaceOptions
-    ) -> Reading:
-        """The newest touched files that may be shown, at most `options.restore_files`. Never raises."""
-        touches = [_below(touch, workspace) for touch in recent(transcript, workspace)[:ATTEMPTS]]
-        if not touches:
-            return Reading()
-        if not self._lock.acquire(blocking=False):
-            return _none(touches, "busy")
-        try:
-            return _read(self._open(workspace), touches, options)
-        except CtxdError as error:
-            return _none(touches, error.kind)
-        finally:
-            self._lock.release()
+    async def use(self, workspace: str, work: Callable[[Boundary], T]) -> T:
+        """Do something with the workspace's boundary, in a worker thread.
+
+        Raises Timeout when the disk does not answer, Busy while an earlier reader still waits for it,
+        NotFound and OutsideWorkspace where there is no workspace, and what `work` raises.
+        """
+        async with self._turn:
+            with anyio.move_on_after(READ_SECONDS):
+                return await anyio.to_thread.run_sync(self._use, workspace, work, abandon_on_cancel=True)
+            raise Timeout("the workspace's file system did not answer in time")
 
     def close(self) -> None:
         """Let the workspace go; a reader that hangs keeps its own."""
@@ -62,30 +69,42 @@ class Files:
                 self._boundary = None
             self._lock.release()
 
+    def _use(self, workspace: str, work: Callable[[Boundary], T]) -> T:
+        if not self._lock.acquire(timeout=PATIENCE):
+            raise Busy("the workspace's file system does not answer", hint="try again later")
+        try:
+            return work(self._open(workspace))
+        finally:
+            self._lock.release()
+
     def _open(self, workspace: str) -> Boundary:
-        if self._boundary is not None and self._boundary.is_replaced():
-            self._boundary.close()
+        held = self._boundary
+        if held is not None and (held.root != workspace or held.is_replaced()):
+            held.close()
             self._boundary = None
         if self._boundary is None:
             self._boundary = Boundary(workspace)
         return self._boundary
 
 
-def _below(touch: Touch, workspace: str) -> Touch:
-    """The touch with its path relative to the workspace, where it lies below it."""
-    root = normalize(workspace, "/").rstrip("/") + "/"
-    return msgspec.structs.replace(touch, path=touch.path.removeprefix(root))
+def below(path: str, workspace: str) -> str:
+    """A touched path relative to the workspace, where it lies below it."""
+    relative = inside(path, workspace)
+    return path if relative is None else relative
 
 
-def _none(touches: Sequence[Touch], reason: str) -> Reading:
-    return Reading(rejected=tuple(Rejected(touch.path, reason) for touch in touches))
+def read_newest(
+    boundary: Boundary, touches: Sequence[Touch], options: WorkspaceOptions, limit: int
+) -> Reading:
+    """The newest touched files that may be shown, at most `limit`. Blocking; raises nothing.
 
-
-def _read(boundary: Boundary, touches: Sequence[Touch], options: WorkspaceOptions) -> Reading:
+    `touches` have paths relative to the workspace where they lie in it.
+    """
     files: list[tuple[Touch, Head]] = []
     rejected: list[Rejected] = []
-    for touch in touches:
-        if len(files) == options.restore_files:
+    end = time.monotonic() + TRYING_SECONDS
+    for touch in touches[:ATTEMPTS]:
+        if len(files) == limit or time.monotonic() > end:
             break
         try:
             head = read_head(

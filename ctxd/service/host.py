@@ -13,6 +13,7 @@ from ctxd.compaction.sampling import Trouble
 
 if TYPE_CHECKING:
     from ctxd.service.session import Session
+    from ctxd.workspace.watcher import Change
 
 
 class SampleRequest(msgspec.Struct, frozen=True):
@@ -69,6 +70,16 @@ class Host(Protocol):
     @property
     def can_sample(self) -> bool: ...
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """URIs of the workspaces it announced: the roots of one workspace, where there are several."""
+        ...
+
+    @property
+    def follows_files(self) -> bool:
+        """Whether it wants to be told of changes to touched files."""
+        ...
+
     async def sample(self, request: SampleRequest, within: float) -> SampleReply:
         """Ask for a summary; `within` in seconds. Raises SampleFailed."""
         ...
@@ -85,6 +96,14 @@ class Host(Protocol):
         """Tell that a session's access, durability or health is another now (D9)."""
         ...
 
+    def warn(self, sentence: str) -> None:
+        """Tell what a person should know of; no content."""
+        ...
+
+    def files_changed(self, workspace: str, changes: list[Change]) -> None:
+        """Tell what became of files of a workspace that some session touched."""
+        ...
+
     def phase(self, session: Session, stage: Literal["start", "complete"], numbers: dict[str, int]) -> None:
         """Tell that a compaction began or ended, with typed numbers."""
         ...
@@ -94,6 +113,8 @@ class NoHost:
     """Nobody to ask or tell."""
 
     can_sample = False
+    folders: tuple[str, ...] = ()
+    follows_files = False
 
     async def sample(self, request: SampleRequest, within: float) -> SampleReply:
         raise SampleFailed("unavailable", "no host to ask")
@@ -105,6 +126,12 @@ class NoHost:
         return
 
     def session_changed(self, session: Session) -> None:
+        return
+
+    def warn(self, sentence: str) -> None:
+        return
+
+    def files_changed(self, workspace: str, changes: list[Change]) -> None:
         return
 
     def phase(self, session: Session, stage: Literal["start", "complete"], numbers: dict[str, int]) -> None:

@@ -19,7 +19,7 @@ from ctxd.service.reading import read_events
 from ctxd.service.session import Session
 from ctxd.store.event_log import open_log
 from ctxd.store.index import SessionIndex, SessionRow
-from ctxd.store.layout import Layout, find_layouts, segment_name, segment_numbers, workspace_name
+from ctxd.store.layout import Layout, find_layouts, segment_name, segment_numbers
 from ctxd.store.writer import Writer
 
 
@@ -39,6 +39,8 @@ class Row(msgspec.Struct, frozen=True):
     created_at: int
     updated_at: int
     bytes: int
+    home: str
+    """The name of its workspace's folder in the state folder."""
 
 
 def row_of(session: Session) -> Row:
@@ -48,6 +50,7 @@ def row_of(session: Session) -> Row:
         session.session_id,
         session.state,
         session.log.health.bytes,
+        session.home,
         window=window.value,
         source=window.source,
         access="write" if session.writable else "readOnly",
@@ -64,7 +67,7 @@ class Listing:
 
     def put(self, row: Row) -> None:
         """Remember a session as it stands. Where the index cannot be written, the next list reads the log."""
-        layout = Layout(self._root / workspace_name(row.workspace))
+        layout = Layout(self._root / row.home)
         with contextlib.suppress(StoreError):
             self._put(msgspec.structs.replace(row, bytes=_size_of(layout, row.session_id)))
 
@@ -82,6 +85,7 @@ class Listing:
                 epoch=row.epoch,
                 generation=row.generation,
                 model=msgspec.json.encode(row.model).decode("utf-8"),
+                home=row.home,
             )
         )
 
@@ -91,7 +95,7 @@ class Listing:
 
     def rows(self) -> list[Row]:
         """Every session that has a log; those that are not in the index as they stand are read once."""
-        known = {(workspace_name(row.workspace), row.session_id): row for row in self._indexed()}
+        known = {(row.home, row.session_id): row for row in reversed(self._indexed())}
         found: list[Row] = []
         for layout in find_layouts(self._root):
             for session_id in layout.session_ids():
@@ -127,7 +131,9 @@ class Listing:
         for readable, found in read_events(log.records, unreadable):
             state.apply_all(zip(found, [record.at for record in readable]))
         log.close()
-        return _row(session_id, state, log.health.bytes) if state.created and not unreadable else None
+        if state.created is None or unreadable:
+            return None
+        return _row(session_id, state, log.health.bytes, layout.folder.name)
 
 
 def _size_of(layout: Layout, session_id: str) -> int:
@@ -141,6 +147,7 @@ def _row(
     session_id: str,
     state: SessionState,
     size: int,
+    home: str,
     *,
     window: int | None = None,
     source: WindowSource = "unknown",
@@ -162,6 +169,7 @@ def _row(
         created_at=state.created_at,
         updated_at=state.updated_at,
         bytes=size,
+        home=home,
     )
 
 
@@ -181,4 +189,5 @@ def _from_index(row: SessionRow) -> Row:
         created_at=row.created_at,
         updated_at=row.updated_at,
         bytes=row.bytes,
+        home=row.home,
     )

@@ -15,8 +15,9 @@ import msgspec
 
 from ctxd.core.notes import Line, lines_of
 from ctxd.embeddings.static import Neighbours
+from ctxd.service.homes import settle
 from ctxd.store.episodes import Episodes
-from ctxd.store.layout import Layout, open_layout, state_root, workspace_name
+from ctxd.store.layout import Layout, state_root, workspace_name
 from ctxd.store.ledger import Ledger
 from ctxd.store.memory import MemoryFolder, open_in_state
 from ctxd.store.memory_index import MemoryIndex
@@ -114,7 +115,7 @@ class Memories:
             if key not in self._open:
                 self._open[key] = await anyio.to_thread.run_sync(
                     lambda: Memory(
-                        open_layout(root, workspace, force_network=settings.storage.force_network),
+                        settle(root, workspace, force_network=settings.storage.force_network),
                         workspace,
                         in_workspace=in_workspace,
                         now=self._environment.now,

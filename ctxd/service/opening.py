@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from urllib.parse import unquote, urlparse
@@ -10,9 +11,10 @@ from urllib.parse import unquote, urlparse
 import msgspec
 
 from ctxd.core.facts import Weigher
+from ctxd.core.paths import of_uri
 from ctxd.dialects.base import BadShape, Dialect
 from ctxd.model.errors import InvalidParams
-from ctxd.model.events import Model, SessionCreated, SessionUpdated
+from ctxd.model.events import Model, SessionCreated, SessionUpdated, WorkspaceMoved
 from ctxd.service.environment import Environment, choice_of
 from ctxd.service.session import Session, Written
 
@@ -42,7 +44,8 @@ def workspace_path(uri: str) -> str:
         raise InvalidParams.at(
             "workspace", "a file URI of a local folder is needed", hint="file:///path/to/folder"
         )
-    return unquote(parsed.path)
+    path = unquote(parsed.path)
+    return of_uri(path) if os.name == "nt" else path
 
 
 def workspace_uri(path: str) -> str:
@@ -73,6 +76,13 @@ async def created(
         system_tokens=system_tokens,
         tools_tokens=tools_tokens,
     )
+
+
+async def follow_move(session: Session, path: str) -> None:
+    """Note that the session's workspace lies at another path now than it did. The caller holds the lane."""
+    created = session.state.created
+    if created is not None and not _is_same_place(created.workspace, path):
+        await session.commit([Written(WorkspaceMoved(workspace=path))])
 
 
 async def update(session: Session, fixed: Fixed) -> bool:
@@ -119,6 +129,10 @@ def weigh_tools(dialect: Dialect, fixed: Fixed, weigher: Weigher) -> int:
         return sum(weigher.count(text) + 8 for text in dialect.check_tools(fixed.tools))
     except BadShape as error:
         raise InvalidParams.at(_path("tools", error), error.message) from error
+
+
+def _is_same_place(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _path(field: str, error: BadShape) -> str:

@@ -15,6 +15,7 @@ from ctxd.service import forking, opening
 from ctxd.service.counting import Counting
 from ctxd.service.environment import Environment
 from ctxd.service.forking import is_unfinished_fork
+from ctxd.service.homes import kin, settle
 from ctxd.service.host import Host
 from ctxd.service.listing import Listing, Row, row_of
 from ctxd.service.opening import Fixed, Mode
@@ -23,7 +24,7 @@ from ctxd.service.session import Session, Written
 from ctxd.store.deletion import delete_session
 from ctxd.store.event_log import SessionLog, open_log
 from ctxd.store.exports import write_export
-from ctxd.store.layout import Layout, check_session_id, open_layout, state_root, workspace_name
+from ctxd.store.layout import Layout, check_session_id, state_root, workspace_name
 from ctxd.store.ledger import Ledger
 from ctxd.store.writer import Writer
 from ctxd.tokenizer.families import UNKNOWN
@@ -82,15 +83,12 @@ class Registry:
         """One session, or all that are open in a workspace. Raises SessionNotFound."""
         if session_id is not None:
             return [self.get(session_id)]
-        name = workspace_name(opening.workspace_path(workspace or ""))
-        return [
-            s for s in self.sessions if s.state.created and workspace_name(s.state.created.workspace) == name
-        ]
+        home = self._known_home(opening.workspace_path(workspace or ""))
+        return [session for session in self.sessions if session.home == home]
 
     async def keep_export(self, session: Session, form: str, content: str) -> str:
         """Write an export to a new file of the state folder; its path."""
-        path = session.state.created.workspace if session.state.created else ""
-        layout = await self._layout(path)
+        layout = Layout(self.root / session.home)
         name = f"{session.session_id}.{session.state.revision}.{form}"
         return await anyio.to_thread.run_sync(write_export, layout, name, content)
 
@@ -116,20 +114,23 @@ class Registry:
         if dialect is not None:
             dialects.get(dialect)
         async with self._opening:
-            layout = await self._layout(path)
+            layout = await self._home(path, name, mode)
             session = self._sessions.get(name)
             if session is not None and mode == "create":
                 raise _taken()
             if session is not None and not session.writable and not read_only:
-                session = await self._take_over(session, layout, path)
+                session = await self._take_over(session, layout)
             if session is None:
                 session = await self._open(
                     layout, path, name, mode, read_only, dialect, fixed, session_id is None
                 )
             self._sessions[name] = session
-        self._agree(session, path, dialect)
+            self.environment.watching.follow(session)
+        self._agree(session, layout, dialect)
         if session.writable:
             async with session.lane:
+                if layout is self._layouts[path]:
+                    await opening.follow_move(session, path)
                 await opening.update(session, fixed)
                 await session.rescan()
         await session.look_up_window()
@@ -142,13 +143,14 @@ class Registry:
         async with session.lane:
             await self._index(session)
             del self._sessions[session_id]
+            self.environment.watching.forget(session)
             await anyio.to_thread.run_sync(session.close)
 
     async def delete_session(self, session_id: str) -> None:
         """Close a session, then delete it for good. Raises SessionNotFound, SessionLocked, ReadOnly."""
         session = self.get(session_id)
         path = session.state.created.workspace if session.state.created else ""
-        layout = await self._layout(path)
+        layout = Layout(self.root / session.home)
         if not session.writable:
             raise session.log.refusal()
         await self.close_session(session_id)
@@ -165,7 +167,7 @@ class Registry:
         """
         source = self.get(session_id)
         path = source.state.created.workspace if source.state.created else ""
-        layout = await self._layout(path)
+        layout = Layout(self.root / source.home)
         if at is not None and at in source.state.gone:
             raise NotFound("no such message in this conversation", hint="session/history lists message ids")
         name = self.environment.new_id("s")
@@ -195,16 +197,17 @@ class Registry:
 
     async def rows(self, workspace: str | None) -> list[Row]:
         """Every session known, open or not, the most recently updated first."""
-        wanted = None if workspace is None else workspace_name(opening.workspace_path(workspace))
+        wanted = None if workspace is None else self._known_home(opening.workspace_path(workspace))
         known = await anyio.to_thread.run_sync(self._listing.rows)
-        rows = {(workspace_name(row.workspace), row.session_id): row for row in known}
+        rows = {(row.home, row.session_id): row for row in known}
         for row in map(row_of, self._sessions.values()):
-            rows[workspace_name(row.workspace), row.session_id] = row
-        found = [r for r in rows.values() if wanted is None or workspace_name(r.workspace) == wanted]
+            rows[row.home, row.session_id] = row
+        found = [r for r in rows.values() if wanted is None or r.home == wanted]
         return sorted(found, key=lambda row: (-row.updated_at, row.session_id))
 
     async def close(self) -> None:
         """Close everything; what was acknowledged is already on disk."""
+        await anyio.to_thread.run_sync(self.environment.watching.close)
         for session in list(self._sessions.values()):
             async with session.lane:
                 await self._index(session)
@@ -217,9 +220,9 @@ class Registry:
         await anyio.to_thread.run_sync(self._writer.close)
         await anyio.to_thread.run_sync(self._listing.close)
 
-    async def _take_over(self, session: Session, layout: Layout, path: str) -> Session:
+    async def _take_over(self, session: Session, layout: Layout) -> Session:
         """The session opened to write where that is possible now, else as it is."""
-        self._agree(session, path, None)
+        self._agree(session, layout, None)
         name = session.session_id
         log = await anyio.to_thread.run_sync(self._open_log, layout, name, False, False)
         if not log.is_writable:
@@ -234,9 +237,30 @@ class Registry:
         if path not in self._layouts:
             force = self.environment.settings.storage.force_network
             self._layouts[path] = await anyio.to_thread.run_sync(
-                lambda: open_layout(self.root, path, force_network=force)
+                lambda: settle(self.root, path, force_network=force)
             )
         return self._layouts[path]
+
+    async def _home(self, path: str, session_id: str, mode: Mode) -> Layout:
+        """The layout a session is in: its workspace's, or, to resume it, one that belongs with it."""
+        layout = await self._layout(path)
+        if mode != "resume":
+            return layout
+        local = [uri for uri in self.environment.host.folders if uri.startswith("file:")]
+        folders = [opening.workspace_path(uri) for uri in local]
+
+        def look() -> Layout:
+            if layout.has_session(session_id):
+                return layout
+            others = (Layout(self.root / workspace_name(folder)) for folder in kin(path, folders))
+            return next((other for other in others if other.has_session(session_id)), layout)
+
+        return await anyio.to_thread.run_sync(look)
+
+    def _known_home(self, path: str) -> str:
+        """The name of a workspace's folder, as far as it was opened here; else that of its path."""
+        known = self._layouts.get(path)
+        return known.folder.name if known is not None else workspace_name(path)
 
     async def _ledger(self, layout: Layout) -> Ledger:
         """The ledger of a workspace, opened and swept once."""
@@ -317,12 +341,11 @@ class Registry:
             dialects.get(session.state.created.dialect)
         return session
 
-    def _agree(self, session: Session, path: str, dialect: str | None) -> None:
+    def _agree(self, session: Session, layout: Layout, dialect: str | None) -> None:
         """Raises InvalidParams when the session is of another dialect or workspace than asked for."""
         if dialect is not None and dialect != session.dialect.name:
             raise InvalidParams.at("dialect", f"this session speaks {session.dialect.name}")
-        created = session.state.created
-        if created is not None and workspace_name(created.workspace) != workspace_name(path):
+        if session.home != layout.folder.name:
             raise InvalidParams.at("workspace", "this session belongs to another workspace")
 
     async def _index(self, session: Session) -> None:

@@ -96,7 +96,7 @@ def draft(
         native = session.make(insert.text)
         facts = describe(session.environment.new_id("m"), native, session.view(native), weigher)
         bodies.append(native.raw)
-        facts = msgspec.structs.replace(facts, inserted=insert.kind, user_turn=False)
+        facts = msgspec.structs.replace(facts, inserted=insert.kind, user_turn=False, files=insert.files)
         return [Placed(facts=facts, body=len(bodies) - 1)]
 
     summary = place(plan.summary)

@@ -11,16 +11,14 @@ import msgspec
 from ctxd.compaction.restoration import Excerpt, Recent, Rejected
 from ctxd.core import freshness
 from ctxd.core.freshness import Likeness
-from ctxd.core.recent import Touch
+from ctxd.core.recent import Touch, recent
 from ctxd.model.blocks import MessageView
-from ctxd.model.errors import CtxdError
+from ctxd.model.errors import CtxdError, Timeout
 from ctxd.model.messages import Native
-from ctxd.service.files import Reading
+from ctxd.service.files import Reading, below, read_newest
+from ctxd.service.guarding import clean
 from ctxd.service.session import Session, decode
 from ctxd.workspace.reader import Head
-
-READ_SECONDS = 5.0
-"""A local file system answers in a thousandth of this."""
 
 REPORTED = 20
 """Rejected files that a report names."""
@@ -33,27 +31,53 @@ async def recent_files(session: Session, *, partial: bool) -> Recent:
     seem older than it is.
     """
     options = session.environment.settings.workspace
-    created = session.state.created
-    if partial or created is None or not options.restore_files:
+    if partial or not options.restore_files:
         return Recent()
-    transcript = tuple(session.state.transcript)
-    reading: Reading | None = None
-    with anyio.move_on_after(READ_SECONDS):
-        reading = await anyio.to_thread.run_sync(
-            session.files.read_recent, transcript, created.workspace, options, abandon_on_cancel=True
-        )
-    if reading is None:
-        return Recent(rejected=(Rejected(created.workspace, "timeout"),))
-    excerpts = [await _excerpt(session, touch, head) for touch, head in reading.files]
-    return Recent(tuple(excerpts), reading.rejected[:REPORTED], session.session_id)
+    reading = await newest(session, options.restore_files)
+    excerpts: list[Excerpt] = []
+    rejected = list(reading.rejected)
+    for touch, head in reading.files:
+        try:
+            excerpts.append(await excerpt(session, touch, head))
+        except Timeout:
+            # Nobody could look for secrets in it.
+            rejected.append(Rejected(head.path, "timeout"))
+    return Recent(tuple(excerpts), tuple(rejected[:REPORTED]), session.session_id)
 
 
-async def _excerpt(session: Session, touch: Touch, head: Head) -> Excerpt:
+async def newest(session: Session, limit: int) -> Reading:
+    """The newest files of the session that may be shown, at most `limit`, and why others may not.
+
+    Never raises but for cancellation: where nothing can be read, that is the reason.
+    """
+    created = session.state.created
+    if created is None:
+        return Reading()
+    root = created.workspace
+    touches = await anyio.to_thread.run_sync(recent, session.state, root)
+    touches = [msgspec.structs.replace(touch, path=below(touch.path, root)) for touch in touches]
+    if not touches:
+        return Reading()
+    options = session.environment.settings.workspace
+    try:
+        return await session.files.use(root, lambda held: read_newest(held, touches, options, limit))
+    except Timeout:
+        return Reading(rejected=(Rejected(root, "timeout"),))
+    except CtxdError as error:
+        return Reading(rejected=tuple(Rejected(touch.path, error.kind) for touch in touches))
+
+
+async def excerpt(session: Session, touch: Touch, head: Head) -> Excerpt:
+    """A file that may be shown, compared with what the session saw of it. Raises Timeout.
+
+    Secrets in it are cut out, whatever its name is.
+    """
     try:
         called, answered = await session.bodies.read([touch.called, touch.answered])
     except CtxdError:
         called = answered = b""
-    return await anyio.to_thread.run_sync(_compare, session, touch, head, called, answered)
+    compared = await anyio.to_thread.run_sync(_compare, session, touch, head, called, answered)
+    return msgspec.structs.replace(compared, text=(await clean(session.environment, compared.text)).text)
 
 
 def _compare(session: Session, touch: Touch, head: Head, called: bytes, answered: bytes) -> Excerpt:
@@ -67,7 +91,9 @@ def _compare(session: Session, touch: Touch, head: Head, called: bytes, answered
         sources.append((touch.seen.message_id, touch.seen.result.call_id))
     times = _times(session, touch)
     state: freshness.Freshness = "unchanged" if likeness == "whole" else "unknown"
-    if times is not None:
+    if touch.at and likeness != "whole":
+        state = freshness.judge_told(touch.at, head.mtime_ns // 1_000_000, head.ctime_ns // 1_000_000)
+    elif times is not None:
         state = freshness.judge(
             likeness,
             touch.op,
@@ -112,6 +138,8 @@ def _view(session: Session, message_id: str, raw: bytes) -> MessageView:
 
 def _times(session: Session, touch: Touch) -> tuple[int, int] | None:
     """When call and result were recorded; None when the log cannot say."""
+    if touch.at:
+        return touch.at, touch.at
     try:
         return session.bodies.time_of(touch.called), session.bodies.time_of(touch.answered)
     except CtxdError:

@@ -105,6 +105,11 @@ class Session:
         log.records.clear()
 
     @property
+    def home(self) -> str:
+        """The name of its workspace's folder in the state folder."""
+        return self.snapshot_store.parent.name
+
+    @property
     def writable(self) -> bool:
         return self.log.is_writable
 
@@ -152,6 +157,7 @@ class Session:
             self._apply(item.event, record)
             for facts, raw in zip(placed(item.event), item.bodies, strict=True):
                 self.bodies.remember(facts.id, raw)
+        self.environment.watching.note(self, [item.event for item in written])
 
     def refresh(self) -> None:
         """Take in what the holder of a read-only session has written since. A writer has missed nothing."""

@@ -99,7 +99,10 @@ def _written(state: SessionState, since: str, workspace: str) -> set[str]:
     """Paths that the session's own calls wrote from a message on."""
     start = state.positions[since]
     calls = [call for facts in state.transcript[start:] for call in facts.calls]
-    return {normalize(call.path, workspace) for call in calls if call.effect == "write" and call.path}
+    files = [file for facts in state.transcript[start:] for file in facts.files]
+    paths = [call.path for call in calls if call.effect == "write" and call.path]
+    paths += [file.path for file in files if file.op != "read" and file.call_id]
+    return {normalize(path, workspace, state.former) for path in paths}
 
 
 def _foreign(changes: Sequence[Change], written: set[str], workspace: str) -> set[str]:

@@ -15,13 +15,13 @@ import msgspec
 
 from ctxd.store.rebuildable import Rebuildable
 
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2
 
 
 class SessionRow(msgspec.Struct, frozen=True):
     """What a list shows of a session. Times in ms since 1970, `bytes` of its segments.
 
-    `model` is the caller's own JSON text about the model.
+    `model` is the caller's own JSON text about the model, `home` its name for where the session is kept.
     """
 
     session_id: str
@@ -35,6 +35,7 @@ class SessionRow(msgspec.Struct, frozen=True):
     epoch: int = 0
     generation: int = 0
     model: str = ""
+    home: str = ""
 
 
 _COLUMNS = ", ".join(SessionRow.__struct_fields__)

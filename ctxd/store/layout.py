@@ -81,13 +81,15 @@ def state_root(option: str) -> Path:
     return base / "ctxd"
 
 
-def open_layout(root: Path, workspace: str, *, force_network: bool = False) -> Layout:
+def open_layout(root: Path, workspace: str, *, name: str = "", force_network: bool = False) -> Layout:
     """The layout of the workspace folder at the path `workspace`, its folders made and checked.
+
+    `name` is its folder's name where that is not the path's own.
 
     Blocking. Raises StorageFailed for a state folder of another user, one that others can write to,
     a symbolic link, or a network file system (unless forced); StorageFull when there is no room.
     """
-    layout = Layout(root / workspace_name(workspace))
+    layout = Layout(root / (name or workspace_name(workspace)))
     with storage_errors("make the state folder"):
         root.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
         fd = open_folder(root, create=True)

@@ -65,6 +65,15 @@ def open_beneath(folder: int, name: str) -> int:
         os.close(handle)
 
 
+def look_beneath(folder: int, name: str) -> os.stat_result:
+    """What stands at a name, a link itself included; nothing is opened. Raises OSError as `open_beneath`."""
+    handle = _openat2(folder, name)
+    try:
+        return os.fstat(handle)
+    finally:
+        os.close(handle)
+
+
 def _openat2(folder: int, name: str) -> int:
     how = _How(_HANDLE, 0, _RESOLVE)
     path = os.fsencode(name)

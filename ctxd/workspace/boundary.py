@@ -25,8 +25,8 @@ from ctxd.model.errors import (
     OutsideWorkspace,
     SymlinkRefused,
 )
-from ctxd.workspace.beneath import is_supported, open_beneath
-from ctxd.workspace.walk import enter_folder, list_by_steps, open_by_steps
+from ctxd.workspace.beneath import is_supported, look_beneath, open_beneath
+from ctxd.workspace.walk import enter_folder, list_by_steps, look_by_steps, open_by_steps
 
 MAX_PATH_BYTES = 4095
 
@@ -67,11 +67,13 @@ class Boundary:
                 "this system cannot show that a file lies inside a folder",
                 hint="files are restored on Linux and macOS",
             )
+        self.root = root
         self._open = opener or (open_beneath if is_supported() else open_by_steps)
-        self._real = os.path.realpath(root)
-        self._roots = (str(Path(root).absolute()), self._real)
+        self._look = look_beneath if self._open is open_beneath else look_by_steps
+        self.real = os.path.realpath(root)
+        self._roots = (str(Path(root).absolute()), self.real)
         try:
-            self._folder = os.open(self._real, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            self._folder = os.open(self.real, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except (OSError, ValueError) as error:
             raise NotFound("the workspace is no folder that can be opened") from error
         held = os.fstat(self._folder)
@@ -92,7 +94,7 @@ class Boundary:
     def is_replaced(self) -> bool:
         """Whether another folder stands where the root was; a link there is not followed and is no folder."""
         try:
-            now = Path(self._real).lstat()
+            now = Path(self.real).lstat()
         except OSError:
             return False
         return stat.S_ISDIR(now.st_mode) and (now.st_dev, now.st_ino) != self._identity
@@ -157,6 +159,14 @@ class Boundary:
             return enter_folder(self._folder, name, create=create)
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise _refusal(error) from error
+
+    def look(self, path: str) -> os.stat_result:
+        """What stands at a path; nothing is opened or read. Raises as `read` does."""
+        name = self.locate(path)
+        try:
+            return self._look(self._folder, name)
         except OSError as error:
             raise _refusal(error) from error
 

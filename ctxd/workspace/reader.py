@@ -14,12 +14,10 @@ import msgspec
 
 from ctxd.model.errors import Sensitive, TooLarge
 from ctxd.workspace.boundary import Boundary
+from ctxd.workspace.generated import is_generated_name, is_generated_text
 
 MAX_BYTES = 4 * 1024 * 1024
 """A larger file is not read: nobody wrote it by hand."""
-
-LONG_LINE = 4_000
-"""Characters. A line longer than this was made by a tool."""
 
 Unfit: TypeAlias = Literal["binary", "generated", "empty"]
 
@@ -69,15 +67,17 @@ class Head(msgspec.Struct, frozen=True):
 def read_head(boundary: Boundary, path: str, *, max_lines: int, max_bytes: int) -> Head | Unfit:
     """Read the first whole lines of a file: at most `max_lines` and `max_bytes`.
 
-    Answers `binary` for what is no UTF-8 text, `generated` for lines nobody wrote, `empty` for nothing.
+    Answers `binary` for what is no UTF-8 text, `generated` for what nobody wrote, `empty` for nothing.
     Raises Sensitive with the `rule`, TooLarge, and what `Boundary.read` raises.
     """
     name = boundary.locate(path)
     refuse_by_name(name)
+    if is_generated_name(name):
+        return "generated"
     found = boundary.read(name, MAX_BYTES)
     if found.truncated:
         raise TooLarge("the file is too large to be shown", bytes=found.size, limit=MAX_BYTES)
-    if _PRIVATE_KEY.search(found.data):
+    if holds_key(found.data):
         raise Sensitive("the file holds a private key", rule="privateKey")
     if b"\0" in found.data:
         return "binary"
@@ -91,7 +91,7 @@ def read_head(boundary: Boundary, path: str, *, max_lines: int, max_bytes: int) 
     if lines[-1] == "":
         lines.pop()
     head = lines[:max_lines]
-    if max(map(len, head)) > LONG_LINE:
+    if is_generated_text(head):
         return "generated"
     text = _fit(head, max_bytes, ends=whole.endswith("\n") or len(head) < len(lines))
     if not text:
@@ -108,6 +108,11 @@ def read_head(boundary: Boundary, path: str, *, max_lines: int, max_bytes: int) 
         torn=found.changed,
         whole=whole,
     )
+
+
+def holds_key(data: bytes) -> bool:
+    """Whether a private key stands in what was read."""
+    return _PRIVATE_KEY.search(data) is not None
 
 
 def refuse_by_name(name: str) -> None:

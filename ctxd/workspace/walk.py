@@ -11,6 +11,8 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ctxd.model.errors import NotFound, NotRegularFile, OutsideWorkspace, SymlinkRefused
 
@@ -24,8 +26,25 @@ def open_by_steps(folder: int, name: str) -> int:
 
     Raises SymlinkRefused, NotRegularFile, OutsideWorkspace for a mounted file system, NotFound, OSError.
     """
-    *steps, leaf = name.split("/")
     device = os.fstat(folder).st_dev
+    with _parent(folder, name, device) as (here, leaf):
+        fd = _open_leaf(here, leaf, device)
+    if _mount_of(fd) != _mount_of(folder):
+        os.close(fd)
+        raise _mounted()
+    return fd
+
+
+def look_by_steps(folder: int, name: str) -> os.stat_result:
+    """What stands at a name, a link itself included; nothing is opened. Raises as `open_by_steps`."""
+    with _parent(folder, name, os.fstat(folder).st_dev) as (here, leaf):
+        return _look(here, leaf)
+
+
+@contextmanager
+def _parent(folder: int, name: str, device: int) -> Iterator[tuple[int, str]]:
+    """The folder that a name's last component lies in, and that component."""
+    *steps, leaf = name.split("/")
     here = folder
     try:
         for step in steps:
@@ -33,14 +52,10 @@ def open_by_steps(folder: int, name: str) -> int:
             if here != folder:
                 os.close(here)
             here = below
-        fd = _open_leaf(here, leaf, device)
+        yield here, leaf
     finally:
         if here != folder:
             os.close(here)
-    if _mount_of(fd) != _mount_of(folder):
-        os.close(fd)
-        raise _mounted()
-    return fd
 
 
 def enter_folder(folder: int, name: str, *, create: bool) -> int:

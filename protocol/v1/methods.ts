@@ -83,6 +83,12 @@ import type {
   SteerPushResult,
   TokensCountParams,
   TokensCountResult,
+  WorkspaceDidChangeFilesParams,
+  WorkspaceReadFileParams,
+  WorkspaceReadFileResult,
+  WorkspaceRecentFilesParams,
+  WorkspaceRecentFilesResult,
+  WorkspaceTouchParams,
 } from "./types.js";
 
 /** Requests a host may send. */
@@ -155,6 +161,10 @@ export interface RequestsToDaemon {
   "memory/search": { params: MemorySearchParams; result: MemorySearchResult };
   /** Put a system prompt together: given texts, the workspace's instruction files, extras, memory apart. */
   "prompt/build": { params: PromptBuildParams; result: PromptBuildResult };
+  /** The files the session touched last that a compaction would show, and why others may not be shown. */
+  "workspace/recentFiles": { params: WorkspaceRecentFilesParams; result: WorkspaceRecentFilesResult };
+  /** Read lines of a file of the workspace, as many as a tool result may hold. */
+  "workspace/readFile": { params: WorkspaceReadFileParams; result: WorkspaceReadFileResult };
   /** Say something into the turn that runs; the next prepared request takes it in. */
   "steer/push": { params: SteerPushParams; result: SteerPushResult };
   /** List what waits for the next prepared request. */
@@ -173,6 +183,8 @@ export interface RequestsToDaemon {
 
 /** Notifications a host may send. */
 export interface NotificationsToDaemon {
+  /** A file was read or changed, apart from any message. */
+  "workspace/touch": { params: WorkspaceTouchParams };
 }
 
 /** Requests the daemon may send. */
@@ -191,4 +203,6 @@ export interface NotificationsToHost {
   "context/didChange": { params: ContextDidChangeParams };
   /** What the daemon may do with a session, or its health, is another now. */
   "session/didChange": { params: SessionDidChangeParams };
+  /** Files that some session touched were changed, moved or deleted. */
+  "workspace/didChangeFiles": { params: WorkspaceDidChangeFilesParams };
 }

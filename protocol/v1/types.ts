@@ -188,7 +188,7 @@ export interface ContextContainsResult {
   inContext: boolean;
   /** Id of the message that shows it. */
   since?: string;
-  /** Why not: an elision's reason, `compacted`, `changed` (written since), `neverRead`. */
+  /** Why not: an elision's reason, `compacted`, `changed` (written since), `neverRead`, `partial` (`since` shows a part of it). */
   reason?: string;
 }
 
@@ -579,13 +579,6 @@ export interface FileAudit {
   recoverable: number;
 }
 
-/** What a rewind does to one of the workspace's files. */
-export interface FileChange {
-  /** Relative to the workspace. */
-  path: string;
-  action: "add" | "change" | "remove";
-}
-
 /** What stands between secrets in tool outputs and the disk. */
 export interface Guard {
   /** `off`: by option, outputs are stored with the secrets in them. `idle`: loaded when the first call is made. `unavailable`: the scanner could not be loaded, outputs are kept unscanned. */
@@ -709,6 +702,13 @@ export interface Item {
 }
 
 export type JsonValue = unknown;
+
+/** Lines of a file, and how many of their bytes to skip. */
+export interface LineRange {
+  startLine: number;
+  endLine: number;
+  offset?: number;
+}
 
 /** Something of a message that another provider does not take, and that is left out for it. */
 export interface Loss {
@@ -1103,6 +1103,21 @@ export interface Quote {
   about?: string;
 }
 
+/** More was asked for than a tool result may hold. */
+export interface RangeHint {
+  path: string;
+  /** Size of the whole file. */
+  bytes: number;
+  /** Lines of the whole file. */
+  lines: number;
+  /** What one answer may hold. */
+  budgetBytes: number;
+  /** `lineTooLong`: the first line alone is more; read it by `offset`. */
+  reason: "overBudget" | "lineTooLong";
+  /** The longest range from the same line on that fits. */
+  suggestion: LineRange;
+}
+
 /** One owner of a reused tool call id. */
 export interface RecallCandidate {
   /** 0-based, oldest first. */
@@ -1240,6 +1255,20 @@ export interface RecallSearchResult {
   hits: RecallHit[];
 }
 
+/** A file that the session touched and that may be shown. */
+export interface RecentFile {
+  /** Relative to the workspace. */
+  path: string;
+  /** The newest thing done to it. */
+  op: "read" | "edit" | "write";
+  /** When, milliseconds since 1970, UTC. */
+  accessedAt: number;
+  /** Whether it changed after that, as far as can be told. */
+  changedSince: boolean;
+  /** What can be told. */
+  freshness: "changed" | "unchanged" | "unknown";
+}
+
 /** Counts of exact records. */
 export interface RecordAudit {
   total: number;
@@ -1276,6 +1305,13 @@ export interface Redacted {
   rule: string;
   /** How many it found in this output. */
   count: number;
+}
+
+/** A file that the session touched and that may not be shown. */
+export interface RefusedFile {
+  path: string;
+  /** An error kind, or `binary`, `generated`, `empty`. */
+  reason: string;
 }
 
 /** A recently touched file that is not put back. */
@@ -1338,7 +1374,7 @@ export interface RewindReport {
   /** The beginning of the message gone back to. */
   preview: string;
   /** Files brought back to what they were then. */
-  files: FileChange[];
+  files: ctxd__server__wire__sessions__FileChange[];
   revision: number;
   generation: number;
 }
@@ -1821,10 +1857,98 @@ export interface WireOptions {
   maxBytes?: number;
 }
 
-/** Files shown again after a compaction: the `restoreFiles` the session touched last, 0 for none. Of each at most its first `restoreLines` lines and `restoreBytes` bytes. `snapshots`: keep the files as they are, by git in the state folder, when the user speaks and when a turn ends, for `session/rewind`. */
+/** `workspace/didChangeFiles`: files that some session touched are others now. */
+export interface WorkspaceDidChangeFilesParams {
+  /** URI of the workspace. */
+  workspace: string;
+  changes: ctxd__server__wire__workspace__FileChange[];
+}
+
+/** Files shown again after a compaction: the `restoreFiles` the session touched last, 0 for none. Of each at most its first `restoreLines` lines and `restoreBytes` bytes. `snapshots`: keep the files as they are, by git in the state folder, when the user speaks and when a turn ends, for `session/rewind`. `readBytes`: what one `workspace/readFile` may answer; more is a hint. `readTools`, `writeTools`: names of the host's tools that read and that write a file, beside the known ones; `pathArguments`: what they call the path. `watch` false tells nobody what becomes of touched files. */
 export interface WorkspaceOptions {
   restoreFiles?: number;
   restoreLines?: number;
   restoreBytes?: number;
   snapshots?: boolean;
+  readBytes?: number;
+  readTools?: string[];
+  writeTools?: string[];
+  pathArguments?: string[];
+  watch?: boolean;
+}
+
+/** Parameters of `workspace/readFile`. */
+export interface WorkspaceReadFileParams {
+  /** Id of the session. */
+  sessionId: string;
+  /** Relative to the workspace, or absolute and inside it. */
+  path: string;
+  /** First line, 1-based; 1 when absent. */
+  startLine?: number;
+  /** Last line, included; the last when absent. */
+  endLine?: number;
+  /** Bytes of the range to skip; what follows is cut to the budget. */
+  offset?: number;
+}
+
+/** Lines of a file as it is now, or a hint where they are too many. */
+export interface WorkspaceReadFileResult {
+  /** The lines, byte for byte; absent with a hint. */
+  content?: string;
+  startLine?: number;
+  endLine?: number;
+  totalLines?: number;
+  /** `sha256:<hex>` of the whole file. */
+  digest?: string;
+  /** The exact next range; absent at the end. */
+  next?: LineRange;
+  /** True where bytes are no UTF-8; shown as U+FFFD. */
+  lossy?: boolean;
+  /** True where it was being written meanwhile. */
+  changed?: boolean;
+  /** Whether the model view shows the whole file just as it is now. */
+  inContext?: boolean;
+  /** Id of the message that shows it. */
+  since?: string;
+  rangeHint?: RangeHint;
+}
+
+/** Parameters of `workspace/recentFiles`. */
+export interface WorkspaceRecentFilesParams {
+  /** Id of the session. */
+  sessionId: string;
+  /** At most so many files; those a compaction shows when absent. */
+  limit?: number;
+}
+
+/** Recent files, newest touch first. */
+export interface WorkspaceRecentFilesResult {
+  files: RecentFile[];
+  rejected: RefusedFile[];
+}
+
+/** Parameters of `workspace/touch`: a file was read or changed, apart from any message. */
+export interface WorkspaceTouchParams {
+  /** Id of the session. */
+  sessionId: string;
+  /** Path in the workspace. */
+  path: string;
+  /** What was done to it. */
+  op: "read" | "edit" | "write";
+}
+
+/** What a rewind does to one of the workspace's files. */
+export interface ctxd__server__wire__sessions__FileChange {
+  /** Relative to the workspace. */
+  path: string;
+  action: "add" | "change" | "remove";
+}
+
+/** What became of a file that some session touched. */
+export interface ctxd__server__wire__workspace__FileChange {
+  /** Relative to the workspace. */
+  path: string;
+  change: "added" | "modified" | "deleted" | "moved";
+  /** Where a file that moved is now, where known. */
+  movedTo?: string;
 }

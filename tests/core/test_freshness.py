@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxd.core.freshness import Freshness, Likeness, compare, judge
-from ctxd.core.recent import Op
+from ctxd.model.messages import FileOp
 
 FILE = "import os\n\n\ndef main() -> None:\n    print(os.name)\n    return None\n"
 LINES = FILE.split("\n")
@@ -74,7 +74,7 @@ def test_part_of_a_line_is_not_a_part_of_the_file() -> None:
     ],
 )
 def test_times_say_what_content_does_not(
-    likeness: Likeness, op: Op, mtime: int, ctime: int, freshness: Freshness
+    likeness: Likeness, op: FileOp, mtime: int, ctime: int, freshness: Freshness
 ) -> None:
     """The call was recorded at 1 000, its result at 2 000."""
     assert judge(likeness, op, called_at=1_000, answered_at=2_000, mtime=mtime, ctime=ctime) == freshness

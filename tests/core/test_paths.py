@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ctxd.core.paths import normalize
+from ctxd.core.paths import inside, normalize, of_uri
+from tests.support.behaviour import behaviour
 
 
 @pytest.mark.parametrize(
@@ -37,3 +38,48 @@ def test_a_drive_letter_is_absolute() -> None:
 
 def test_without_a_workspace_a_path_stands_for_itself() -> None:
     assert normalize("./a.py", "") == "a.py"
+
+
+@pytest.mark.parametrize(
+    ("path", "root", "found"),
+    [
+        ("d:\\Work\\a.py", "D:\\Work", "D:/Work/a.py"),
+        ("D:/Work/sub/../a.py", "d:/Work", "D:/Work/a.py"),
+        ("sub\\a.py", "d:\\Work", "D:/Work/sub/a.py"),
+        ("/a:b/c", "/root", "/a:b/c"),
+        ("ab:c", "/root", "/root/ab:c"),
+    ],
+)
+@behaviour("paths.drives")
+def test_a_drive_is_one_drive_however_it_is_spelled(path: str, root: str, found: str) -> None:
+    """Reports F72: `d:\\` and `D:\\` are one workspace."""
+    assert normalize(path, root) == found
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [("/d:/Work/a", "D:/Work/a"), ("/D:", "D:"), ("/dd:/x", "/dd:/x"), ("/home/x", "/home/x")],
+)
+def test_a_uri_of_a_drive_names_the_drive(path: str, found: str) -> None:
+    assert of_uri(path) == found
+
+
+def test_what_lies_below_a_former_root_lies_below_the_root() -> None:
+    assert normalize("/old/src/a.py", "/new", ["/older", "/old"]) == "/new/src/a.py"
+    assert normalize("/older/a.py", "/new", ["/older", "/old"]) == "/new/a.py"
+    assert normalize("/oldest/a.py", "/new", ["/older", "/old"]) == "/oldest/a.py"
+    assert normalize("/old", "/new", ["/old"]) == "/new"
+
+
+@pytest.mark.parametrize(
+    ("path", "folder", "found"),
+    [
+        ("/w/a", "/w", "a"),
+        ("/w", "/w/", "."),
+        ("/ws", "/w", None),
+        ("/a", "/", "a"),
+        ("D:/w/a", "d:\\w", "a"),
+    ],
+)
+def test_inside_is_by_whole_names(path: str, folder: str, found: str | None) -> None:
+    assert inside(path, folder) == found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxd.core.recent import Touch, recent
+from ctxd.core.transcript import Transcript
 from ctxd.model.messages import CallFacts, MessageFacts, ResultFacts
 
 ROOT = "/project"
@@ -14,7 +15,8 @@ class Story:
     """A transcript of calls, each answered at once unless said otherwise."""
 
     def __init__(self) -> None:
-        self.transcript: list[MessageFacts] = []
+        self.known = Transcript()
+        self.transcript = self.known.transcript
 
     def call(
         self,
@@ -44,7 +46,7 @@ class Story:
         return call_id
 
     def touches(self) -> list[Touch]:
-        return recent(self.transcript, ROOT)
+        return recent(self.known, ROOT)
 
     def _add(self, facts: MessageFacts) -> None:
         self.transcript.append(facts)

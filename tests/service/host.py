@@ -85,6 +85,17 @@ class LocalHost:
         """One request as these bytes, the frame's header apart. Raises Refused."""
         return self._runner.run(self._answer(method, frame))
 
+    def notify(self, method: str, **params: Any) -> None:
+        """One notification, handled to its end. Raises the CtxdError it ends with."""
+        message = {"jsonrpc": "2.0", "method": method, "params": params}
+        given = codec.decode(json.dumps(message).encode(), METHODS, {})
+        assert isinstance(given, codec.Notification), given
+        if isinstance(given.params, CtxdError):
+            raise given.params
+        handler = METHODS[method].handler
+        assert handler is not None
+        self._runner.run(handler(self.registry, given.params, None))  # type: ignore[arg-type]  # a coroutine
+
     async def _answer(self, method: str, frame: bytes) -> Any:
         request = codec.decode(frame, METHODS, {})
         assert isinstance(request, codec.Request), request

@@ -396,7 +396,7 @@ def test_a_disk_that_hangs_holds_up_one_thread_and_no_compaction(
     work.talk()
     monkeypatch.setattr("ctxd.workspace.boundary.open_beneath", hang)
     monkeypatch.setattr("ctxd.workspace.boundary.open_by_steps", hang)
-    monkeypatch.setattr("ctxd.service.restoring.READ_SECONDS", 0.05)
+    monkeypatch.setattr("ctxd.service.files.READ_SECONDS", 0.5)
     assert list(reasons(work.compact()).values()) == ["timeout"]
     work.talk(8)
     assert reasons(work.compact()) == {"a.py": "busy"}

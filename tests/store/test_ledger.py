@@ -142,3 +142,20 @@ def test_many_threads_putting_the_same_bytes_do_not_hurt_each_other(desk: Desk) 
         thread.join()
     assert errors == []
     assert [p for p in desk.layout().objects.rglob("*") if ".tmp" in p.name] == []
+
+
+@behaviour("D11.links")
+def test_a_temporary_name_that_somebody_guessed_is_not_written_to(
+    desk: Desk, ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """59: the draft's name cannot be known, and where it is known nothing is written through a link there."""
+    data = b"some bytes"
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"untouched")
+    monkeypatch.setattr("ctxd.store.ledger.secrets.token_hex", lambda size: "0" * 2 * size)
+    fan = path_of(desk, "sha256:" + hashlib.sha256(data).hexdigest()).parent
+    fan.mkdir(mode=0o700)
+    (fan / f".tmp-{os.getpid()}-{'0' * 16}").symlink_to(victim)
+    with pytest.raises(StorageFailed):
+        ledger.put(data)
+    assert victim.read_bytes() == b"untouched"

@@ -16,6 +16,7 @@ import anyio
 from ctxd.compaction.ledger import headings
 from ctxd.service.host import HookReply, HookRequest, SampleReply, SampleRequest
 from ctxd.service.session import Session
+from ctxd.workspace.watcher import Change
 
 Reply: TypeAlias = "str | SampleReply | Exception | Callable[[SampleRequest], Any]"
 
@@ -34,6 +35,14 @@ class ScriptedHost:
         self.within: list[float] = []
         self.hooked: list[HookRequest] = []
         self.told: list[str] = []
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def follows_files(self) -> bool:
+        return False
 
     @property
     def can_sample(self) -> bool:
@@ -63,6 +72,12 @@ class ScriptedHost:
 
     def session_changed(self, session: Session) -> None:
         self.told.append(f"session {session.log.durable}")
+
+    def warn(self, sentence: str) -> None:
+        self.told.append(sentence)
+
+    def files_changed(self, workspace: str, changes: list[Change]) -> None:
+        self.told += [f"{change.kind} {change.path}" for change in changes]
 
     def phase(self, session: Session, stage: Literal["start", "complete"], numbers: dict[str, int]) -> None:
         assert all(isinstance(number, int) for number in numbers.values())

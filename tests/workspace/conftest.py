@@ -19,8 +19,14 @@ def place(tmp_path: Path) -> Place:
     return Place.made_in(tmp_path)
 
 
-@pytest.fixture(params=["openat2", "walk"])
-def opener(request: pytest.FixtureRequest) -> Opener:
+@pytest.fixture(params=["openat2", "walk", "walk as on macOS"])
+def opener(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Opener:
+    """The ways of opening. macOS has neither handles without access nor the number of a mount."""
+    if request.param == "walk as on macOS":
+        step = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        monkeypatch.setattr("ctxd.workspace.walk._STEP", step)
+        monkeypatch.setattr("ctxd.workspace.walk._mount_of", lambda fd: "")
+        return open_by_steps
     if request.param == "walk":
         return open_by_steps
     if not is_supported():

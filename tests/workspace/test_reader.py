@@ -9,7 +9,8 @@ import pytest
 
 from ctxd.model.errors import Sensitive, TooLarge
 from ctxd.workspace.boundary import Boundary
-from ctxd.workspace.reader import LONG_LINE, MAX_BYTES, Head, Unfit, read_head
+from ctxd.workspace.generated import LONG_LINE
+from ctxd.workspace.reader import MAX_BYTES, Head, Unfit, read_head
 from tests.workspace.attacks import Place
 
 

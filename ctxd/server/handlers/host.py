@@ -12,8 +12,11 @@ from ctxd.server.calls import Host as Connection
 from ctxd.server.handlers import shapes
 from ctxd.server.outbound import GONE, NONSENSE, HostError
 from ctxd.server.wire import context, hosts, sessions
+from ctxd.server.wire import workspace as wire_files
 from ctxd.service.host import HookReply, HookRequest, SampleFailed, SampleReply, SampleRequest
+from ctxd.service.opening import workspace_uri
 from ctxd.service.session import Session
+from ctxd.workspace.watcher import Change
 
 _log = logging.getLogger("ctxd")
 
@@ -32,6 +35,14 @@ class WireHost:
     @property
     def can_sample(self) -> bool:
         return self._connection.sampling
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        return self._connection.folders
+
+    @property
+    def follows_files(self) -> bool:
+        return True
 
     async def sample(self, request: SampleRequest, within: float) -> SampleReply:
         """`sampling/createMessage`. Raises SampleFailed."""
@@ -100,6 +111,21 @@ class WireHost:
             health=session.log.health.status,
         )
         self._connection.notify("session/didChange", params)
+
+    def warn(self, sentence: str) -> None:
+        """`window/logMessage`."""
+        self._connection.warn(sentence)
+
+    def files_changed(self, workspace: str, changes: list[Change]) -> None:
+        """`workspace/didChangeFiles`."""
+        params = wire_files.WorkspaceDidChangeFilesParams(
+            workspace=workspace_uri(workspace),
+            changes=[
+                wire_files.FileChange(path=change.path, change=change.kind, moved_to=change.to or None)
+                for change in changes
+            ],
+        )
+        self._connection.notify("workspace/didChangeFiles", params)
 
     def phase(self, session: Session, stage: Literal["start", "complete"], numbers: dict[str, int]) -> None:
         """`context/event`."""

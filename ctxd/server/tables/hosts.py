@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxd.server.method import Method
-from ctxd.server.wire import context, hosts, sessions
+from ctxd.server.wire import context, hosts, sessions, workspace
 
 METHODS = (
     Method(
@@ -41,6 +41,14 @@ METHODS = (
         sessions.SessionDidChangeParams,
         None,
         "What the daemon may do with a session, or its health, is another now.",
+        kind="notification",
+        direction="toHost",
+    ),
+    Method(
+        "workspace/didChangeFiles",
+        workspace.WorkspaceDidChangeFilesParams,
+        None,
+        "Files that some session touched were changed, moved or deleted.",
         kind="notification",
         direction="toHost",
     ),

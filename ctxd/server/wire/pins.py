@@ -65,5 +65,6 @@ class ContextContainsResult(Wire):
     since: str | None = Field(default=None, description="Id of the message that shows it.")
     reason: str | None = Field(
         default=None,
-        description="Why not: an elision's reason, `compacted`, `changed` (written since), `neverRead`.",
+        description="Why not: an elision's reason, `compacted`, `changed` (written since), `neverRead`, "
+        "`partial` (`since` shows a part of it).",
     )
