@@ -37,6 +37,9 @@ RESCANS = 3
 """How often a daemon tries again to scan what it could not; the next one tries anew."""
 
 
+MANY = 200
+"""Messages from which looking for those with outputs leaves the loop."""
+
 PATIENCE = 20e-6
 """Seconds a byte may take when it is scanned again: some fifteen times what the most hostile texts take."""
 
@@ -62,21 +65,27 @@ async def redact(session: Session, natives: Sequence[Native], *, patient: bool =
     in proportion, enough for the most hostile.
     """
     options = session.environment.settings.guard
-    names = [session.name_of(native) for native in natives]
-    wanted = [i for i, native in enumerate(natives) if has_outputs(names[i], native.value)]
-    if not wanted or not options.secrets:
+    if not options.secrets:
+        return natives
+
+    def choose() -> list[tuple[int, str]]:
+        named = enumerate(map(session.name_of, natives))
+        return [(index, name) for index, name in named if has_outputs(name, natives[index].value)]
+
+    wanted = choose() if len(natives) < MANY else await asyncio.to_thread(choose)
+    if not wanted:
         return natives
     guard = session.environment.guard
-    size = sum([len(natives[i].raw) for i in wanted])
+    size = sum([len(natives[index].raw) for index, _ in wanted])
     seconds = options.timeout_ms / 1000 + (size * PATIENCE if patient else 0)
 
     def work() -> list[Native]:
-        return [_cut(guard, names[i], natives[i], seconds) for i in wanted]
+        return [_cut(guard, name, natives[index], seconds) for index, name in wanted]
 
     made = work() if size <= INLINE_BYTES and guard.state == "ready" else await guard.run(work)
     session.environment.note("redactions", sum([one.count for native in made for one in native.redacted]))
     given = list(natives)
-    for index, native in zip(wanted, made, strict=True):
+    for (index, _), native in zip(wanted, made, strict=True):
         given[index] = native
     return given
 
@@ -217,8 +226,11 @@ def _cut(guard: Secrets, dialect: str, native: Native, seconds: float) -> Native
                 cuts.update([(call_id, rule) for rule in redaction.rules])
     if not changed and not unscanned and not native.unscanned:
         return native
-    value = with_strings(native.value, changed) if changed else native.value
-    raw = _encode(value) if changed else native.raw
+    try:
+        value = with_strings(native.value, changed) if changed else native.value
+        raw = _encode(value) if changed else native.raw
+    except RecursionError:  # nested too deeply to be written anew
+        return msgspec.structs.replace(native, unscanned=True)
     redacted = tuple([Redacted(call_id, rule, count) for (call_id, rule), count in cuts.items()])
     return Native(raw=raw, value=value, dialect=native.dialect, redacted=redacted, unscanned=unscanned)
 

@@ -11,7 +11,7 @@ import pytest
 from ctxd.dialects import registry
 from ctxd.model.errors import Sensitive
 from ctxd.service import guarding
-from tests.service.host import LocalHost, Session
+from tests.service.host import LocalHost, Refused, Session
 from tests.support import natives
 from tests.support.behaviour import behaviour
 from tests.support.credentials import credentials, innocents
@@ -187,6 +187,25 @@ def test_a_result_given_twice_is_dropped_though_it_holds_a_secret(host: LocalHos
     again = session.append(message)
     assert "dropped" in again["warnings"][0]
     assert len(session.messages()) == 2
+
+
+@behaviour("guard.unscanned")
+@pytest.mark.parametrize("depth", [50, 400, 900])
+def test_a_secret_nested_however_deeply_does_not_reach_the_log(host: LocalHost, depth: int) -> None:
+    session = host.open(dialect="gemini")
+    session.append(natives.user("gemini", "go"), *natives.calling("gemini", ["t1"]))
+    secret = secret_of("gitlab")
+    response = '{"a":' * depth + f'"{secret}"' + "}" * depth
+    part = f'{{"functionResponse":{{"id":"t1","name":"Read","response":{response}}}}}'
+    params = f'{{"sessionId":"s1","messages":[{{"role":"user","parts":[{part}]}}]}}'
+    frame = f'{{"jsonrpc":"2.0","id":1,"method":"session/append","params":{params}}}'
+    try:
+        answer = host.send("session/append", frame.encode())
+    except Refused as refused:
+        assert refused.kind in ("invalidMessages", "invalidParams", "parseError")
+    else:
+        assert answer["redacted"] or answer["warnings"]
+    assert all("objects" in path.parts for path in holding(host.root, secret))
 
 
 @behaviour("guard.off")
