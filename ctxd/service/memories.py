@@ -5,8 +5,8 @@ Owns where a memory lies and what it is made of. Everything of one memory blocks
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from ctxd.core.notes import Line, lines_of
 from ctxd.embeddings.static import Neighbours
 from ctxd.service.homes import settle
 from ctxd.store.episodes import Episodes
-from ctxd.store.layout import Layout, state_root, workspace_name
+from ctxd.store.layout import Layout, state_root
 from ctxd.store.ledger import Ledger
 from ctxd.store.memory import MemoryFolder, open_in_state
 from ctxd.store.memory_index import MemoryIndex
@@ -97,31 +97,37 @@ class Memory:
 
 
 class Memories:
-    """All memories that are open. `check` looks for secrets in what is to be written."""
+    """All memories that are open. `check` looks for secrets in what is to be written.
+
+    `home` tells where what belongs to a workspace is kept; whoever has asked that before answers from memory.
+    """
 
     def __init__(self, environment: Environment, check: Check) -> None:
         self.check = check
+        self.home: Callable[[str], Awaitable[Layout]] = self._settle
         self._environment = environment
-        self._open: dict[tuple[str, str, bool], Memory] = {}
+        self._open: dict[tuple[Path, str], Memory] = {}
         self._lock = anyio.Lock()
 
     async def of(self, workspace: str) -> Memory:
         """The memory of the workspace folder at a path. Raises StorageFull, StorageFailed."""
-        settings = self._environment.settings
-        root = state_root(settings.storage.root)
-        in_workspace = settings.memory.location == "workspace"
-        key = (os.fspath(root), workspace_name(workspace), in_workspace)
+        layout = await self.home(workspace)
+        in_workspace = self._environment.settings.memory.location == "workspace"
+        key = layout.folder, workspace if in_workspace else ""
+        now = self._environment.now
         async with self._lock:
             if key not in self._open:
                 self._open[key] = await anyio.to_thread.run_sync(
-                    lambda: Memory(
-                        settle(root, workspace, force_network=settings.storage.force_network),
-                        workspace,
-                        in_workspace=in_workspace,
-                        now=self._environment.now,
-                    )
+                    lambda: Memory(layout, workspace, in_workspace=in_workspace, now=now)
                 )
         return self._open[key]
+
+    async def _settle(self, workspace: str) -> Layout:
+        storage = self._environment.settings.storage
+        root = state_root(storage.root)
+        return await anyio.to_thread.run_sync(
+            lambda: settle(root, workspace, force_network=storage.force_network)
+        )
 
     async def close(self) -> None:
         """Close all of them."""

@@ -43,6 +43,7 @@ class Registry:
     ) -> None:
         cache = Path(settings.storage.cache).expanduser() if settings.storage.cache else None
         self.environment = environment or Environment(settings, Counting(cache), host=host)
+        self.environment.memories.home = self._layout
         self.client = client
         self.shelf = Shelf()
         self.started = self.environment.now()
