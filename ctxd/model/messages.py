@@ -52,7 +52,8 @@ class ResultFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A tool result's size. `bytes` is the length of its stored form, `digest` is `sha256:<hex>` of it.
 
     `tokens` are of its text alone, in the session's base encoding. `media` attachments in it weigh
-    `media_tokens` by the provider's formula and `media_bytes` on the wire.
+    `media_tokens` by the provider's formula and `media_bytes` on the wire. `redactions` counts the secrets
+    that were cut out of it before it was stored.
     """
 
     call_id: str
@@ -63,6 +64,7 @@ class ResultFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     media: int = 0
     media_tokens: int = 0
     media_bytes: int = 0
+    redactions: int = 0
 
 
 class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -9,7 +9,7 @@ import msgspec
 
 from ctxd.server.wire.base import Wire
 
-Noun = Literal["context", "contracts", "pins", "recall", "sessions", "status", "tokens"]
+Noun = Literal["context", "contracts", "pins", "recall", "sessions", "status", "tokens", "tools"]
 """Names of the modules of handlers."""
 
 STORE = ("storageFull", "storageFailed", "damaged")
@@ -59,7 +59,7 @@ def advertised(table: Table) -> list[str]:
 
 def load_handlers() -> dict[Noun, Any]:
     """The modules of handlers by noun. Their first import is heavy and belongs in a thread."""
-    from ctxd.server.handlers import context, contracts, pins, recall, sessions, status, tokens
+    from ctxd.server.handlers import context, contracts, pins, recall, sessions, status, tokens, tools
 
     return {
         "context": context,
@@ -69,6 +69,7 @@ def load_handlers() -> dict[Noun, Any]:
         "sessions": sessions,
         "status": status,
         "tokens": tokens,
+        "tools": tools,
     }
 
 

@@ -6,7 +6,7 @@ Nothing dispatches, advertises or documents a method that is not here.
 from __future__ import annotations
 
 from ctxd.server.method import Table, tabulate
-from ctxd.server.tables import context, contracts, hosts, pins, recall, sessions, status, tokens
+from ctxd.server.tables import context, contracts, hosts, pins, recall, sessions, status, tokens, tools
 
 METHODS: Table = tabulate(
     [
@@ -15,6 +15,7 @@ METHODS: Table = tabulate(
         *pins.METHODS,
         *tokens.METHODS,
         *recall.METHODS,
+        *tools.METHODS,
         *contracts.METHODS,
         *status.METHODS,
         *hosts.METHODS,

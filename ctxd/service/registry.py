@@ -17,9 +17,11 @@ from ctxd.service.environment import Environment
 from ctxd.service.forking import is_unfinished_fork
 from ctxd.service.host import Host
 from ctxd.service.listing import Listing, Row, row_of
+from ctxd.service.model_tools import Toolbox
 from ctxd.service.opening import Fixed, Mode
-from ctxd.service.recall import Shelf
+from ctxd.service.recall_tool import recall_tool
 from ctxd.service.session import Session, Written
+from ctxd.service.stored_form import Shelf
 from ctxd.store.deletion import delete_session
 from ctxd.store.event_log import SessionLog, open_log
 from ctxd.store.exports import write_export
@@ -44,6 +46,7 @@ class Registry:
         self.environment = environment or Environment(settings, Counting(cache), host=host)
         self.client = client
         self.shelf = Shelf()
+        self.toolbox = Toolbox([recall_tool(self.shelf)])
         self.started = self.environment.now()
         self._sessions: dict[str, Session] = {}
         self._layouts: dict[str, Layout] = {}

@@ -1,26 +1,39 @@
 """A full-text index of one session's tool outputs; never the truth, always rebuildable.
 
-SQLite FTS5 without the texts. Rows are passages; what a passage is, and which terms it has beside its
-own words, are the caller's. On any doubt the file is begun anew, and `mark()` is the beginning again.
-Blocking; safe from any thread.
+SQLite FTS5 beside the passages' own bytes, so that a hit can be shown without reading the output it is in.
+What a passage is, and which terms it has beside its own words, are the caller's. On any doubt the file is
+begun anew, and `mark()` is the beginning again. Blocking; safe from any thread.
 """
 
 from __future__ import annotations
 
 import sqlite3
+import zlib
+from array import array
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 
 import msgspec
 
 from ctxd.store.rebuildable import Rebuildable
 
-_SCHEMA_VERSION = 2
+_SCHEMA_VERSION = 3
 _ABOUT_WEIGHT = 1.5
 """A match in what the call was about, against one in what it printed."""
 
+_AT_ONCE = 500
+"""Rows that are in memory at a time while many are added."""
+
+_MATCHES = 40_000
+"""Passages that are weighed for one search: of terms that are nearly everywhere, only the rarest are used."""
+
 _SCHEMA = """
-create table passage (id integer primary key, message text, call text, tool text, start int, length int);
+create table passage
+    (id integer primary key, message text, call text, tool text, start int, length int, line int);
+create index output on passage (message, call);
+create table body (id integer primary key, text blob);
+create table paging (message text, call text, page_bytes int, starts blob, primary key (message, call));
 create virtual table words using fts5
     (about, body, content='', tokenize='unicode61 remove_diacritics 0');
 create virtual table vocabulary using fts5vocab ('words', 'row');
@@ -30,21 +43,32 @@ insert into mark values (0, '')
 
 
 class Passage(msgspec.Struct, frozen=True):
-    """A part of one output: `start` and `length` are bytes of its stored form."""
+    """A part of one output: `start` and `length` in bytes of its stored form, `line` the one it begins in."""
 
     message_id: str
     call_id: str
     tool: str
     start: int
     length: int
+    line: int = 1
 
 
 class Indexed(msgspec.Struct, frozen=True):
-    """A passage to add: words of what its call was about, and of its text."""
+    """A passage to add: words of what its call was about, and of its text; `text` is kept as it is."""
 
     passage: Passage
     about: str
     body: str
+    text: bytes = b""
+
+
+class Paging(msgspec.Struct, frozen=True):
+    """Where the pages of one output begin, for one size of pages."""
+
+    message_id: str
+    call_id: str
+    page_bytes: int
+    starts: tuple[int, ...]
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -55,10 +79,11 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 class Match(msgspec.Struct, frozen=True):
-    """A passage that matches; a higher score is better."""
+    """A passage that matches; a higher score is better. `text` is what was kept of it."""
 
     passage: Passage
     score: float
+    text: bytes = b""
 
 
 class Matches(msgspec.Struct, frozen=True):
@@ -82,40 +107,86 @@ class OutputIndex:
         """The mark given with the last `add`."""
         return self._file.run(_mark)
 
-    def add(self, passages: Iterable[Indexed], mark: Mark) -> None:
-        """Add passages and move the mark, together."""
-        rows = list(passages)
+    def add(
+        self,
+        passages: Iterable[Indexed],
+        mark: Mark,
+        *,
+        after: Mark | None = None,
+        paging: Iterable[Paging] = (),
+    ) -> None:
+        """Add passages and move the mark, together; few of them are in memory at a time.
+
+        Nothing is added where the index is not filled up to `after` any more: it was begun anew meanwhile,
+        and the mark says from where to fill it again.
+        """
+        source = iter(passages)
+        begun = False
 
         def insert(db: sqlite3.Connection) -> None:
-            first = int(db.execute("select coalesce(max(id), 0) + 1 from passage").fetchone()[0])
-            numbered = list(enumerate(rows, first))
+            nonlocal begun
+            if begun or (after is not None and _mark(db) != after):
+                return
+            begun = True
+            number = int(db.execute("select coalesce(max(id), 0) + 1 from passage").fetchone()[0])
+            while rows := list(islice(source, _AT_ONCE)):
+                number = _insert(db, rows, number)
             db.executemany(
-                "insert into passage values (?, ?, ?, ?, ?, ?)",
-                [(number, *msgspec.structs.astuple(row.passage)) for number, row in numbered],
-            )
-            db.executemany(
-                "insert into words (rowid, about, body) values (?, ?, ?)",
-                [(number, row.about, row.body) for number, row in numbered],
+                "insert or replace into paging values (?, ?, ?, ?)",
+                [(p.message_id, p.call_id, p.page_bytes, array("Q", p.starts).tobytes()) for p in paging],
             )
             db.execute("update mark set position = ?, message = ?", (mark.position, mark.message_id))
 
         self._file.run(insert)
 
-    def search(self, terms: Sequence[str], *, tool: str | None, limit: int) -> Matches:
-        """Passages with any of the lower-cased terms."""
-        asked = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+    def search(
+        self, terms: Sequence[str], *, tool: str | None, limit: int, within: tuple[str, str] | None = None
+    ) -> Matches:
+        """Passages with any of the lower-cased terms; `within` one output: its message and call id."""
 
         def find(db: sqlite3.Connection) -> Matches:
-            if not terms:
-                return Matches((), {}, _mark(db))
-            found = db.execute(_SEARCH, (_ABOUT_WEIGHT, asked, tool, tool, limit)).fetchall()
-            total = max(1, db.execute("select count(*) from passage").fetchone()[0])
-            rarity = {}
+            total = int(db.execute("select coalesce(max(id), 0) from passage").fetchone()[0])
+            counts: dict[str, int] = {}
             for term in terms:
                 row = db.execute("select doc from vocabulary where term = ?", (term,)).fetchone()
-                rarity[term] = total / row[0] if row else float(total)
-            best = tuple(Match(Passage(*row[:5]), float(row[5])) for row in found)
+                counts[term] = int(row[0]) if row else 0
+            first, last = 1, total
+            if within is not None:
+                first, last = db.execute(_RANGE, within).fetchone()
+            chosen = _telling(counts, everywhere=within is not None)
+            if not chosen or first is None:
+                found = []
+            else:
+                asked = " OR ".join('"' + term.replace('"', '""') + '"' for term in chosen)
+                found = db.execute(
+                    _SEARCH if tool is None else _SEARCH_TOOL,
+                    {
+                        "about": _ABOUT_WEIGHT,
+                        "asked": asked,
+                        "tool": tool,
+                        "first": first,
+                        "last": last,
+                        "limit": limit,
+                    },
+                ).fetchall()
+            rarity = {term: max(1, total) / (count or 1) for term, count in counts.items()}
+            best = tuple([_match(db, int(number), float(score)) for number, score in found])
             return Matches(best, rarity, _mark(db))
+
+        return self._file.run(find)
+
+    def paging(self, message_id: str, call_id: str) -> Paging | None:
+        """Where an output's pages begin, as last given."""
+
+        def find(db: sqlite3.Connection) -> Paging | None:
+            row = db.execute(
+                "select page_bytes, starts from paging where message = ? and call = ?", (message_id, call_id)
+            ).fetchone()
+            if row is None:
+                return None
+            starts = array("Q")
+            starts.frombytes(row[1])
+            return Paging(message_id, call_id, int(row[0]), tuple(starts))
 
         return self._file.run(find)
 
@@ -129,11 +200,58 @@ class OutputIndex:
 
 
 _SEARCH = """
-select p.message, p.call, p.tool, p.start, p.length, -bm25(words, ?, 1.0) as score
-from words join passage p on p.id = words.rowid
-where words match ? and (? is null or p.tool = ?)
-order by score desc, p.id desc limit ?
+select rowid, -bm25(words, :about, 1.0) as score from words
+where words match :asked and rowid between :first and :last
+order by score desc, rowid desc limit :limit
 """
+_SEARCH_TOOL = """
+select p.id, -bm25(words, :about, 1.0) as score from words join passage p on p.id = words.rowid
+where words match :asked and words.rowid between :first and :last and p.tool = :tool
+order by score desc, p.id desc limit :limit
+"""
+_RANGE = "select min(id), max(id) from passage where message = ? and call = ?"
+_MATCH = """
+select message, call, tool, start, length, line, text
+from passage left join body on body.id = passage.id where passage.id = ?
+"""
+
+
+def _telling(counts: dict[str, int], *, everywhere: bool) -> list[str]:
+    """The terms to look for: all, unless too many passages have them; then the rarest, one at least."""
+    known = [term for term, count in counts.items() if count]
+    if everywhere or sum(counts.values()) <= _MATCHES:
+        return known
+    chosen: list[str] = []
+    room = _MATCHES
+    for term in sorted(known, key=lambda term: counts[term]):
+        room -= counts[term]
+        if chosen and room < 0:
+            break
+        chosen.append(term)
+    return chosen
+
+
+def _insert(db: sqlite3.Connection, rows: Sequence[Indexed], first: int) -> int:
+    """Insert rows under ids from `first` on; the id after the last."""
+    numbered = list(enumerate(rows, first))
+    db.executemany(
+        "insert into passage values (?, ?, ?, ?, ?, ?, ?)",
+        [(number, *msgspec.structs.astuple(row.passage)) for number, row in numbered],
+    )
+    db.executemany(
+        "insert into body values (?, ?)",
+        [(number, zlib.compress(row.text, 1)) for number, row in numbered if row.text],
+    )
+    db.executemany(
+        "insert into words (rowid, about, body) values (?, ?, ?)",
+        [(number, row.about, row.body) for number, row in numbered],
+    )
+    return first + len(numbered)
+
+
+def _match(db: sqlite3.Connection, number: int, score: float) -> Match:
+    *passage, text = db.execute(_MATCH, (number,)).fetchone()
+    return Match(Passage(*passage), score, zlib.decompress(text) if text else b"")
 
 
 def _mark(db: sqlite3.Connection) -> Mark:

@@ -60,6 +60,10 @@ import type {
   StatusResult,
   TokensCountParams,
   TokensCountResult,
+  ToolsCallParams,
+  ToolsCallResult,
+  ToolsListParams,
+  ToolsListResult,
 } from "./types.js";
 
 /** Requests a host may send. */
@@ -118,6 +122,10 @@ export interface RequestsToDaemon {
   "recall/list": { params: RecallListParams; result: RecallListResult };
   /** Search all tool outputs ever stored, by words of what they printed and what they were about. */
   "recall/search": { params: RecallSearchParams; result: RecallSearchResult };
+  /** Declarations of the tools a model may call through the daemon, native to a dialect. */
+  "tools/list": { params: ToolsListParams; result: ToolsListResult };
+  /** Call one of them for a session. What the model gets wrong is an answer with `isError`. */
+  "tools/call": { params: ToolsCallParams; result: ToolsCallResult };
   /** Say what must be preserved through every compaction, and what is to be delivered. */
   "contract/declare": { params: ContractDeclareParams; result: Empty };
   /** How the daemon is. */

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ctxd.service.recall import paginate
+from ctxd.service.stored_form import paginate
 from tests.service.host import Answer, LocalHost, Refused, Session
 
-SMALL = {"recall": {"spillBytes": 200, "headBytes": 40, "tailBytes": 20, "pageBytes": 100}}
+SMALL = {"recall": {"spillBytes": 300, "headBytes": 40, "tailBytes": 20, "pageBytes": 100}}
 
 
 def turn(call_id: str, content: Any, name: str = "Read") -> list[Answer]:

@@ -253,7 +253,7 @@ def test_a_snippet_is_short_and_holds_the_best_words_even_on_one_long_line(host:
 @pytest.mark.parametrize("size", [0, 1, PASSAGE_BYTES, PASSAGE_BYTES + 1, 5 * PASSAGE_BYTES])
 def test_passages_cover_an_output_and_overlap(size: int) -> None:
     data = bytes(n % 251 for n in range(size))
-    parts = passages(data)
+    parts = list(passages(data))
     assert all(data[start : start + len(part)] == part for start, part in parts)
     assert parts[-1][0] + len(parts[-1][1]) == size
     for (start, part), (later, _) in pairwise(parts):
