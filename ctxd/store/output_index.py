@@ -11,7 +11,7 @@ import sqlite3
 import zlib
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import msgspec
@@ -25,8 +25,11 @@ _ABOUT_WEIGHT = 1.5
 _AT_ONCE = 500
 """Rows that are in memory at a time while many are added."""
 
-_MATCHES = 40_000
-"""Passages that are weighed for one search: of terms that are nearly everywhere, only the rarest are used."""
+_WEIGHED = 20_000
+"""Passages that are weighed for one search, about 1 µs each; where more match, only telling ones are."""
+
+_COUNTED = 50_000
+"""A term that is in so many passages is not counted further."""
 
 _SCHEMA = """
 create table passage
@@ -36,7 +39,6 @@ create table body (id integer primary key, text blob);
 create table paging (message text, call text, page_bytes int, starts blob, primary key (message, call));
 create virtual table words using fts5
     (about, body, content='', tokenize='unicode61 remove_diacritics 0');
-create virtual table vocabulary using fts5vocab ('words', 'row');
 create table mark (position int, message text);
 insert into mark values (0, '')
 """
@@ -146,32 +148,15 @@ class OutputIndex:
 
         def find(db: sqlite3.Connection) -> Matches:
             total = int(db.execute("select coalesce(max(id), 0) from passage").fetchone()[0])
-            counts: dict[str, int] = {}
-            for term in terms:
-                row = db.execute("select doc from vocabulary where term = ?", (term,)).fetchone()
-                counts[term] = int(row[0]) if row else 0
-            first, last = 1, total
+            counts = {term: int(db.execute(_COUNT, (_quote(term),)).fetchone()[0]) for term in terms}
+            scope = _Scope(db, tool, 1, total, limit)
             if within is not None:
                 first, last = db.execute(_RANGE, within).fetchone()
-            chosen = _telling(counts, everywhere=within is not None)
-            if not chosen or first is None:
-                found = []
-            else:
-                asked = " OR ".join('"' + term.replace('"', '""') + '"' for term in chosen)
-                found = db.execute(
-                    _SEARCH if tool is None else _SEARCH_TOOL,
-                    {
-                        "about": _ABOUT_WEIGHT,
-                        "asked": asked,
-                        "tool": tool,
-                        "first": first,
-                        "last": last,
-                        "limit": limit,
-                    },
-                ).fetchall()
+                scope = _Scope(db, tool, first or 1, last or 0, limit)
+            found = _candidates(scope, {term: count for term, count in counts.items() if count})
             rarity = {term: max(1, total) / (count or 1) for term, count in counts.items()}
-            best = tuple([_match(db, int(number), float(score)) for number, score in found])
-            return Matches(best, rarity, _mark(db))
+            best = sorted(found.items(), key=lambda item: (-item[1], -item[0]))
+            return Matches(tuple([_match(db, *item) for item in best]), rarity, _mark(db))
 
         return self._file.run(find)
 
@@ -199,16 +184,36 @@ class OutputIndex:
         self._file.close()
 
 
-_SEARCH = """
-select rowid, -bm25(words, :about, 1.0) as score from words
-where words match :asked and rowid between :first and :last
-order by score desc, rowid desc limit :limit
-"""
-_SEARCH_TOOL = """
-select p.id, -bm25(words, :about, 1.0) as score from words join passage p on p.id = words.rowid
-where words match :asked and words.rowid between :first and :last and p.tool = :tool
-order by score desc, p.id desc limit :limit
-"""
+class _Scope(msgspec.Struct, frozen=True):
+    """Where to search: passages of one tool (None for all) with ids from `first` to `last`; for how many."""
+
+    db: sqlite3.Connection
+    tool: str | None
+    first: int
+    last: int
+    limit: int
+
+    def select(self, asked: str, *, weighed: bool) -> dict[int, float]:
+        """Passages that match, with their scores; unweighed ones are the newest, and found without a look at
+        the others."""
+        score, order = ("-bm25(words, :about, 1.0)", "score desc,") if weighed else ("0.0", "")
+        joined = "" if self.tool is None else "join passage p on p.id = words.rowid and p.tool = :tool"
+        rows = self.db.execute(
+            f"select words.rowid, {score} as score from words {joined} where words match :asked "
+            f"and words.rowid between :first and :last order by {order} words.rowid desc limit :limit",
+            {
+                "about": _ABOUT_WEIGHT,
+                "asked": asked,
+                "tool": self.tool,
+                "first": self.first,
+                "last": self.last,
+                "limit": self.limit,
+            },
+        )
+        return {int(number): float(score) for number, score in rows}
+
+
+_COUNT = f"select count(*) from (select 1 from words where words match ? limit {_COUNTED})"
 _RANGE = "select min(id), max(id) from passage where message = ? and call = ?"
 _MATCH = """
 select message, call, tool, start, length, line, text
@@ -216,19 +221,35 @@ from passage left join body on body.id = passage.id where passage.id = ?
 """
 
 
-def _telling(counts: dict[str, int], *, everywhere: bool) -> list[str]:
-    """The terms to look for: all, unless too many passages have them; then the rarest, one at least."""
-    known = [term for term, count in counts.items() if count]
-    if everywhere or sum(counts.values()) <= _MATCHES:
-        return known
-    chosen: list[str] = []
-    room = _MATCHES
-    for term in sorted(known, key=lambda term: counts[term]):
-        room -= counts[term]
-        if chosen and room < 0:
+def _candidates(scope: _Scope, counts: dict[str, int]) -> dict[int, float]:
+    """Passages worth looking at, by id, with their scores. `counts`: in how many passages each term is.
+
+    Where terms are nearly everywhere, weighing all that match would take longer the more is stored. Then the
+    rarest are weighed; of the others come the newest with all terms, with the rarest two that were asked
+    side by side, and with the rarest.
+    """
+    if not counts:
+        return {}
+    size = scope.last - scope.first + 1
+    if sum(min(count, size) for count in counts.values()) <= _WEIGHED:
+        return scope.select(" OR ".join(map(_quote, counts)), weighed=True)
+    rare: list[str] = []
+    room = _WEIGHED
+    for term in sorted(counts, key=lambda term: counts[term]):
+        room -= min(counts[term], size)
+        if room < 0:
             break
-        chosen.append(term)
-    return chosen
+        rare.append(term)
+    found = scope.select(" OR ".join(map(_quote, rare)), weighed=True) if rare else {}
+    pairs = sorted(pairwise(counts), key=lambda pair: min(counts[pair[0]], counts[pair[1]]))
+    asked = [" AND ".join(map(_quote, counts)), *(_quote(" ".join(pair)) for pair in pairs[:1])]
+    for query in [*asked, _quote(min(counts, key=lambda term: counts[term]))]:
+        found = {**scope.select(query, weighed=False), **found}
+    return found
+
+
+def _quote(words: str) -> str:
+    return '"' + words.replace('"', '""') + '"'
 
 
 def _insert(db: sqlite3.Connection, rows: Sequence[Indexed], first: int) -> int:
