@@ -14,7 +14,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from bench import append, compact, import_speed, prepare, project, resume, stalls, startup
+from bench import append, compact, import_speed, prepare, project, recall, resume, stalls, startup
 from bench.harness import Ratio, Workbench, workbench
 
 BENCHES: dict[str, Callable[[Workbench], Iterator[Ratio]]] = {
@@ -25,6 +25,7 @@ BENCHES: dict[str, Callable[[Workbench], Iterator[Ratio]]] = {
     "compact": compact.bench,
     "resume": resume.bench,
     "stalls": stalls.bench,
+    "recall": recall.bench,
     "import": import_speed.bench,
 }
 

@@ -184,11 +184,6 @@ def describe(
     )
 
 
-def digest_of(text: str) -> str:
-    """`sha256:<hex>` of a stored form. Lone surrogates are hashed as they are."""
-    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def about(call: ToolCall) -> CallFacts:
     """What a call was about, from its arguments. Arguments that are no object say nothing."""
     effect, takes_file = _nature(call.name)

@@ -16,7 +16,8 @@ from ctxd.core.fold import SessionState
 from ctxd.model.blocks import Media, MessageView, ToolResult
 from ctxd.model.errors import Ambiguous, Corrupt, InvalidParams, NotFound
 from ctxd.model.messages import CallFacts, MessageFacts, Native, ResultFacts
-from ctxd.service.session import Session
+from ctxd.service.large_bodies import LARGE_BYTES, read_stored
+from ctxd.service.session import Session, decode
 from ctxd.service.stored_form import Part, Shelf, StoredForm, check
 
 IN_THREAD_BYTES = 512 * 1024
@@ -147,19 +148,35 @@ async def read(session: Session, shelf: Shelf, found: Found) -> StoredForm:
     facts, result = found.facts, found.result
     if result is not None and (known := shelf.get(result.digest)) is not None:
         return known
-    (native,) = await session.natives([facts.id])
+    (raw,) = await session.bodies.read([facts.id])
     page_bytes = session.environment.settings.recall.page_bytes
 
     def make() -> StoredForm:
-        form = StoredForm(_stored_text(session, native, result))
+        form = read_form(session, facts, raw, result)
         form.pages(page_bytes)
         return form
 
-    large = len(native.raw) > IN_THREAD_BYTES
-    form = await anyio.to_thread.run_sync(make) if large else make()
+    form = await anyio.to_thread.run_sync(make) if len(raw) > IN_THREAD_BYTES else make()
+    shelf.put(form)
+    return form
+
+
+def read_form(session: Session, facts: MessageFacts, raw: bytes, result: ResultFacts | None) -> StoredForm:
+    """The stored form of a result in a message's bytes, or what the message says where `result` is None.
+
+    Raises Corrupt when it does not match the result's digest. Belongs in a thread where `raw` is large.
+    """
+    if result is not None and len(raw) > LARGE_BYTES:
+        try:
+            form = StoredForm(read_stored(raw, result.call_id, session.view, facts.dialect))
+        except (ValueError, StopIteration):
+            form = StoredForm(b"")
+        if form.digest == result.digest:
+            return form
+    native = Native(raw, decode(raw), facts.dialect)
+    form = StoredForm(_stored_text(session, native, result).encode("utf-8", "surrogatepass"))
     if result is not None and form.digest != result.digest:
         raise Corrupt("the stored output does not match its digest", digest=result.digest)
-    shelf.put(form)
     return form
 
 

@@ -7,6 +7,7 @@ large, and none is in memory whole but while it is indexed.
 
 from __future__ import annotations
 
+import contextlib
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TypeAlias
@@ -16,11 +17,13 @@ import msgspec
 
 from ctxd.core.closeness import Spot, closest, weigh_terms
 from ctxd.core.terms import also, positions, query_terms
-from ctxd.model.blocks import ToolCall
+from ctxd.model.blocks import MessageView, ToolCall
 from ctxd.model.errors import Corrupt, Damaged, Expired
 from ctxd.model.messages import MessageFacts, Native
-from ctxd.service.session import Session
-from ctxd.service.stored_form import paginate
+from ctxd.service.large_bodies import LARGE_BYTES
+from ctxd.service.recall import read_form
+from ctxd.service.session import Session, decode
+from ctxd.service.stored_form import Data, paginate
 from ctxd.store.output_index import Indexed, Mark, Match, Matches, OutputIndex, Paging, Passage
 
 PASSAGE_BYTES = 1_600
@@ -71,7 +74,7 @@ class Batch(msgspec.Struct, frozen=True):
     """Messages to take into an index that is filled up to `after`, and will be up to `mark`."""
 
     messages: Sequence[MessageFacts]
-    natives: Sequence[Native]
+    raws: Sequence[bytes]
     after: Mark
     mark: Mark
 
@@ -96,7 +99,7 @@ async def search(
     """
 
     async def take(batch: Batch) -> None:
-        calls = await _arguments(session, batch.messages)
+        calls = await _calls(session, batch.messages)
         await anyio.to_thread.run_sync(_index, session, batch, calls)
 
     asked = query_terms(query)
@@ -125,9 +128,9 @@ async def fill(
     while after.position < len(state.transcript):
         facts = _next_messages(state.transcript, after.position, choose)
         chosen = [f for f in facts if choose(f)]
-        readable, natives = await _readable(session, chosen)
+        readable, raws = await _readable(session, chosen)
         mark = Mark(after.position + len(facts), facts[-1].id)
-        await take(Batch(readable, natives, after, mark))
+        await take(Batch(readable, raws, after, mark))
         after = mark
     return after.position
 
@@ -147,21 +150,21 @@ def _next_messages(
 
 async def _readable(
     session: Session, chosen: Sequence[MessageFacts]
-) -> tuple[Sequence[MessageFacts], list[Native]]:
+) -> tuple[Sequence[MessageFacts], list[bytes]]:
     """The messages that can be read, with their bodies: what is lost of one must not hide the others."""
     try:
-        return chosen, await session.natives([facts.id for facts in chosen])
+        return chosen, await session.bodies.read([facts.id for facts in chosen])
     except (Corrupt, Damaged, Expired):
         pass
     kept: list[MessageFacts] = []
-    natives: list[Native] = []
+    raws: list[bytes] = []
     for facts in chosen:
         try:
-            natives += await session.natives([facts.id])
+            raws += await session.bodies.read([facts.id])
         except (Corrupt, Damaged, Expired):
             continue
         kept.append(facts)
-    return kept, natives
+    return kept, raws
 
 
 def _is_of(mark: Mark, transcript: Sequence[MessageFacts]) -> bool:
@@ -171,7 +174,7 @@ def _is_of(mark: Mark, transcript: Sequence[MessageFacts]) -> bool:
     return mark.position <= len(transcript) and transcript[mark.position - 1].id == mark.message_id
 
 
-async def _arguments(session: Session, wanted: Sequence[MessageFacts]) -> dict[tuple[str, str], ToolCall]:
+async def _calls(session: Session, wanted: Sequence[MessageFacts]) -> dict[tuple[str, str], ToolCall]:
     """The call behind each result: (message id of the result, call id) to the call."""
     state = session.state
     owners: dict[tuple[str, str], str] = {}
@@ -182,8 +185,8 @@ async def _arguments(session: Session, wanted: Sequence[MessageFacts]) -> dict[t
                     owners[facts.id, result.call_id] = owner
                     break
     ids = sorted(set(owners.values()), key=state.positions.__getitem__)
-    calls, natives = await _readable(session, [state.transcript[state.positions[i]] for i in ids])
-    views = dict(zip([facts.id for facts in calls], map(session.view, natives), strict=True))
+    asking, raws = await _readable(session, [state.transcript[state.positions[i]] for i in ids])
+    views = await anyio.to_thread.run_sync(_views, session, asking, raws)
     return {
         key: call
         for key, owner in owners.items()
@@ -193,22 +196,39 @@ async def _arguments(session: Session, wanted: Sequence[MessageFacts]) -> dict[t
     }
 
 
+def _views(
+    session: Session, messages: Sequence[MessageFacts], raws: Sequence[bytes]
+) -> dict[str, MessageView]:
+    natives = [Native(raw, decode(raw), facts.dialect) for facts, raw in zip(messages, raws, strict=True)]
+    return {facts.id: session.view(native) for facts, native in zip(messages, natives, strict=True)}
+
+
 def _index(session: Session, batch: Batch, calls: dict[tuple[str, str], ToolCall]) -> None:
     page_bytes = session.environment.settings.recall.page_bytes
     paging: list[Paging] = []
 
     def rows() -> Iterator[Indexed]:
-        for facts, native in zip(batch.messages, batch.natives, strict=True):
-            for block in session.view(native).results:
-                call = calls.get((facts.id, block.call_id))
-                data = _stored(block.text)
-                paging.append(Paging(facts.id, block.call_id, page_bytes, paginate(data, page_bytes)))
-                yield from _passages_of(facts.id, block.call_id, call, data)
+        for facts, raw in zip(batch.messages, batch.raws, strict=True):
+            for call_id, data in _outputs(session, facts, raw):
+                paging.append(Paging(facts.id, call_id, page_bytes, paginate(data, page_bytes)))
+                yield from _passages_of(facts.id, call_id, calls.get((facts.id, call_id)), data)
 
     session.output_index.add(rows(), batch.mark, after=batch.after, paging=paging)
 
 
-def _passages_of(message_id: str, call_id: str, call: ToolCall | None, data: bytes) -> Iterator[Indexed]:
+def _outputs(session: Session, facts: MessageFacts, raw: bytes) -> Iterator[tuple[str, Data]]:
+    """(call id, stored form) of every result in a message that can be read."""
+    if len(raw) <= LARGE_BYTES:
+        (view,) = _views(session, [facts], [raw]).values()
+        for block in view.results:
+            yield block.call_id, block.text.encode("utf-8", "surrogatepass")
+        return
+    for result in facts.results:
+        with contextlib.suppress(Corrupt):
+            yield result.call_id, read_form(session, facts, raw, result).data
+
+
+def _passages_of(message_id: str, call_id: str, call: ToolCall | None, data: Data) -> Iterator[Indexed]:
     name = call.name if call else ""
     about = f"{call.name} {call.arguments[:ABOUT_CHARS]}" if call else ""
     about = " ".join([about, *also(about)])
@@ -221,11 +241,11 @@ def _passages_of(message_id: str, call_id: str, call: ToolCall | None, data: byt
         yield Indexed(passage, about, " ".join([text, *also(text)]), part)
 
 
-def passages(data: bytes) -> Iterator[tuple[int, bytes]]:
+def passages(data: Data) -> Iterator[tuple[int, bytes]]:
     """Overlapping parts of a stored form: (first byte, bytes). An empty one is one empty passage."""
     start = 0
     while True:
-        yield start, data[start : start + PASSAGE_BYTES]
+        yield start, bytes(data[start : start + PASSAGE_BYTES])
         if start + PASSAGE_BYTES >= len(data):
             return
         start += PASSAGE_BYTES - OVERLAP_BYTES
@@ -259,10 +279,6 @@ def _look(match: Match, asked: Sequence[str], weights: dict[str, float]) -> Foun
     return Found(match.passage, text, spot, score)
 
 
-def _stored(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
 async def _hit(session: Session, found: Found) -> Hit:
     state = session.state
     passage = found.passage
@@ -291,12 +307,11 @@ async def _page_starts(session: Session, passage: Passage) -> Sequence[int]:
     known = await anyio.to_thread.run_sync(session.output_index.paging, message_id, call_id)
     if known is not None and known.page_bytes == page_bytes:
         return known.starts
-    (native,) = await session.natives([message_id])
+    facts = session.state.transcript[session.state.positions[message_id]]
+    (raw,) = await session.bodies.read([message_id])
 
     def divide() -> tuple[int, ...]:
-        results = session.view(native).results
-        data = _stored(next(block.text for block in results if block.call_id == call_id))
-        return paginate(data, page_bytes)
+        return next(paginate(data, page_bytes) for i, data in _outputs(session, facts, raw) if i == call_id)
 
     return await anyio.to_thread.run_sync(divide)
 

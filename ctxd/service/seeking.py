@@ -9,7 +9,7 @@ from ctxd.core.closeness import closest, weigh_terms
 from ctxd.core.terms import also, positions, query_terms
 from ctxd.model.messages import Native
 from ctxd.service.searching import CANDIDATES, SNIPPET_CHARS, Batch, fill, passages, snippet
-from ctxd.service.session import Session
+from ctxd.service.session import Session, decode
 from ctxd.store.output_index import Indexed, Matches, Passage
 
 
@@ -49,8 +49,8 @@ async def search(session: Session, query: str, limit: int) -> list[Said]:
 
 def _index(session: Session, batch: Batch) -> None:
     rows: list[Indexed] = []
-    for facts, native in zip(batch.messages, batch.natives, strict=True):
-        data = _text(session, native)
+    for facts, raw in zip(batch.messages, batch.raws, strict=True):
+        data = _text(session, Native(raw, decode(raw), facts.dialect))
         for start, part in passages(data) if data else ():
             text = part.decode("utf-8", "ignore")
             rows.append(

@@ -26,6 +26,8 @@ RANGE_BYTES = 2 * 1024 * 1024
 """A byte or line range brings at most this much at once; `next` goes on."""
 
 Encoding: TypeAlias = Literal["utf-8", "base64"]
+Data: TypeAlias = bytes | bytearray
+"""Bytes that nobody changes any more."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -53,8 +55,8 @@ class Taken(msgspec.Struct, frozen=True):
 class StoredForm:
     """The bytes of one stored form. `digest` is `sha256:<hex>` of them. Reads all of them once."""
 
-    def __init__(self, text: str) -> None:
-        self.data = text.encode("utf-8", "surrogatepass")
+    def __init__(self, data: Data) -> None:
+        self.data = data
         self.digest = "sha256:" + hashlib.sha256(self.data).hexdigest()
         chunks = range(0, len(self.data), CHUNK_BYTES)
         breaks = (self.data.count(b"\n", start, start + CHUNK_BYTES) for start in chunks)
@@ -184,7 +186,7 @@ def check(part: Part) -> None:
         raise InvalidParams.at("page", "give one of page, offset with length, startLine with endLine")
 
 
-def paginate(data: bytes, page_bytes: int) -> tuple[int, ...]:
+def paginate(data: Data, page_bytes: int) -> tuple[int, ...]:
     """Where pages begin: after a line feed where there is one in the page, else at a character (O §17)."""
     starts = [0]
     while len(data) - starts[-1] > page_bytes:
@@ -195,7 +197,7 @@ def paginate(data: bytes, page_bytes: int) -> tuple[int, ...]:
     return tuple(starts)
 
 
-def _page_end(data: bytes, start: int, most: int) -> int:
+def _page_end(data: Data, start: int, most: int) -> int:
     """The end of a page of at most `most` bytes, fewer than are left; a wider character is a page alone."""
     end = start + most
     line = data.rfind(b"\n", start, end)
@@ -210,7 +212,7 @@ def _page_end(data: bytes, start: int, most: int) -> int:
     return end
 
 
-def _text(data: bytes) -> tuple[str, Encoding]:
+def _text(data: Data) -> tuple[str, Encoding]:
     """Bytes as text, or as base64 where they are cut inside a character."""
     try:
         return data.decode("utf-8", "surrogatepass"), "utf-8"

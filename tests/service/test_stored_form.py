@@ -16,7 +16,7 @@ TEXTS = st.text(st.sampled_from("a\né你😀\x00"), max_size=80)
 
 @given(TEXTS)
 def test_lines_are_where_splitting_puts_them(text: str) -> None:
-    form = StoredForm(text)
+    form = StoredForm(text.encode())
     lines = text.encode().split(b"\n")
     assert form.lines == len(lines)
     position = 0
@@ -30,7 +30,7 @@ def test_lines_are_where_splitting_puts_them(text: str) -> None:
 @pytest.mark.parametrize("line_bytes", [1, 7, 100, CHUNK_BYTES, CHUNK_BYTES + 1])
 def test_lines_are_found_across_chunks(line_bytes: int) -> None:
     count = min(200_000, 5 * CHUNK_BYTES // line_bytes + 3)
-    form = StoredForm(("x" * (line_bytes - 1) + "\n") * count)
+    form = StoredForm((b"x" * (line_bytes - 1) + b"\n") * count)
     for number in {1, 2, count // 2, count, count + 1}:
         assert form.line_start(number) == (number - 1) * line_bytes
         assert form.line_at(form.line_start(number)) == number
@@ -49,7 +49,7 @@ def test_pages_are_whole_characters_whatever_their_size(text: str, page_bytes: i
 def test_pieces_follow_each_other_without_gap_and_without_cutting_a_character(
     text: str, offset: int, most: int
 ) -> None:
-    form = StoredForm(text)
+    form = StoredForm(text.encode())
     size = len(form.data)
     start, stop = form.piece(offset, size, most)
     assert start <= offset
@@ -64,7 +64,7 @@ def test_pieces_follow_each_other_without_gap_and_without_cutting_a_character(
 
 def test_a_long_range_comes_in_parts_that_meet() -> None:
     text = "0123456789" * (RANGE_BYTES // 10 * 2 + 7)
-    form = StoredForm(text)
+    form = StoredForm(text.encode())
     found, part = "", Part(offset=3)
     while part is not None:
         taken = form.take(part, 100)
@@ -76,7 +76,7 @@ def test_a_long_range_comes_in_parts_that_meet() -> None:
 @pytest.mark.parametrize("line", ["x" * 99, "y" * (RANGE_BYTES + 5)], ids=["short lines", "one long line"])
 def test_a_long_line_range_comes_in_parts_that_meet(line: str) -> None:
     lines = [line] * (3 * RANGE_BYTES // len(line))
-    form = StoredForm("\n".join([*lines, "end"]))
+    form = StoredForm("\n".join([*lines, "end"]).encode())
     taken = form.take(Part(start_line=1, end_line=len(lines)), 100)
     assert len(taken.content) <= RANGE_BYTES
     assert taken.next is not None
@@ -86,14 +86,14 @@ def test_a_long_line_range_comes_in_parts_that_meet(line: str) -> None:
 
 def test_what_is_on_the_shelf_stays_bounded_and_the_newest_is_always_there() -> None:
     shelf = Shelf(most=1_000)
-    forms = [StoredForm(f"{number}" * 400) for number in range(10)]
+    forms = [StoredForm(b"%d" % number * 400) for number in range(10)]
     for form in forms:
         shelf.put(form)
         shelf.put(form)
         assert shelf.get(form.digest) is form
     kept = [form for form in forms if shelf.get(form.digest)]
     assert sum(len(form.data) for form in kept) <= 1_000
-    huge = StoredForm("x" * 5_000)
+    huge = StoredForm(b"x" * 5_000)
     shelf.put(huge)
     assert [shelf.get(form.digest) for form in [*forms, huge]] == [None] * 10 + [huge]
     assert stored_form.CACHE_BYTES <= 128 * 1024 * 1024
