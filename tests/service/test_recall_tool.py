@@ -336,7 +336,7 @@ def test_a_query_in_a_message_is_answered_with_how_to_read_it(host: LocalHost) -
 
 
 @behaviour("recall.redacted")
-def test_what_was_cut_out_before_storing_is_said_to_be_gone(host: LocalHost) -> None:
+def test_f75_recall_says_what_was_cut_out_before_storing(host: LocalHost) -> None:
     session = begun(host)
     ran(session, "c1", "first")
     opened = host.registry.get(session.id)
