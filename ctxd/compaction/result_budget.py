@@ -16,9 +16,6 @@ from ctxd.model.settings import RecallOptions
 BYTES_PER_TOKEN = 4
 """Bytes taken for a token when a limit is scaled to the window (E §12)."""
 
-LEAST_BYTES = 20_000
-"""A turn may show so much in any window that is at least twice as large (E §12)."""
-
 FAVOUR = 4
 """How many times the room of another result an error or the newest result may take."""
 
@@ -41,14 +38,14 @@ class Wish(msgspec.Struct, frozen=True):
 def limits_for(options: RecallOptions, window: int | None) -> ResultLimits:
     """The limits for a window in tokens; the options' own where it is unknown, and never more than those.
 
-    A turn may show `turnShare` of the window, in a small one at most a quarter or `LEAST_BYTES`; one result
-    half of what its turn may.
+    A turn may show `turn_share` of the window, one result half of that. With the default E's limits for all
+    windows (100,000 and 200,000) are those of a window of 200,000 tokens; smaller ones get less.
     """
     if window is None:
         return ResultLimits(min(options.spill_bytes, options.turn_bytes), options.turn_bytes)
-    scaled = max(round(window * BYTES_PER_TOKEN * options.turn_share), min(LEAST_BYTES, window))
-    turn = min(options.turn_bytes, scaled)
-    return ResultLimits(min(options.spill_bytes, max(1, scaled // 2), turn), turn)
+    share = max(1, round(window * BYTES_PER_TOKEN * options.turn_share))
+    turn = min(options.turn_bytes, share)
+    return ResultLimits(min(options.spill_bytes, (share + 1) // 2, turn), turn)
 
 
 def share_out(room: int, wishes: Sequence[Wish]) -> list[int]:

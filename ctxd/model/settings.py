@@ -137,7 +137,7 @@ class RecallOptions(_Group, frozen=True):
 
     spill_bytes: Positive = 102_400
     turn_bytes: Positive = 204_800
-    turn_share: Share = 0.15
+    turn_share: Share = 0.25
     head_bytes: Positive = 4096
     tail_bytes: Positive = 2048
     page_bytes: Positive = 49_152
