@@ -79,7 +79,7 @@ def fitted(
     """
     bare = clipped(call, result, reason, "", head_bytes=0, tail_bytes=0, occurrence=occurrence)
     room = most_bytes - len(bare.encode("utf-8", "replace")) - _OFFSET_DIGITS
-    if room < _LEAST_SHOWN:
+    if room < _LEAST_SHOWN or head_bytes + tail_bytes == 0:
         return placeholder(call, result, reason, occurrence=occurrence)
     head = min(head_bytes, room * head_bytes // (head_bytes + tail_bytes))
     tail = min(tail_bytes, room - head)

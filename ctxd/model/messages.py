@@ -52,8 +52,7 @@ class ResultFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A tool result's size. `bytes` is the length of its stored form, `digest` is `sha256:<hex>` of it.
 
     `tokens` are of its text alone, in the session's base encoding. `media` attachments in it weigh
-    `media_tokens` by the provider's formula and `media_bytes` on the wire. `redactions` counts the secrets
-    that were cut out of it before it was stored.
+    `media_tokens` by the provider's formula and `media_bytes` on the wire.
     """
 
     call_id: str
@@ -64,7 +63,6 @@ class ResultFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     media: int = 0
     media_tokens: int = 0
     media_bytes: int = 0
-    redactions: int = 0
 
 
 class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -76,6 +74,7 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     `user_turn` is true when a person speaks. `inserted` names what ctxd itself put there.
     `source` is the id of the message this one stands for (`truncated`, `compact`), else "".
     `blob` is the ledger digest of `raw` when it is too large for the log. `dialect` is as in `Native`.
+    `redacted` has (call id, rule) for each secret that was cut out.
     """
 
     id: str
@@ -95,6 +94,7 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     source: str = ""
     blob: str = ""
     dialect: str = ""
+    redacted: tuple[tuple[str, str], ...] = ()
 
     def counted(self, tokens: int, sizes: tuple[int, ...]) -> MessageFacts:
         """The same facts with a deferred count filled in; `sizes` are the results' tokens in order."""

@@ -62,9 +62,10 @@ class Found(msgspec.Struct, frozen=True):
         return self.call.name if self.call else ""
 
     @property
-    def redactions(self) -> int:
-        """Secrets that were cut out of it before it was stored."""
-        return self.result.redactions if self.result else 0
+    def redacted(self) -> tuple[str, ...]:
+        """The rules of the secrets that were cut out of it before it was stored, one for each secret."""
+        wanted = self.result.call_id if self.result else None
+        return tuple([rule for call_id, rule in self.facts.redacted if wanted in (None, call_id)])
 
 
 class Fetched(msgspec.Struct, frozen=True):

@@ -195,9 +195,11 @@ def _notes(found: Found) -> list[str]:
         )
     if result is not None and result.is_error:
         notes.append("the call had failed")
-    if found.redactions:
-        secrets = "1 secret was" if found.redactions == 1 else f"{found.redactions} secrets were"
-        notes.append(f"{secrets} cut out before this was stored and cannot be read again")
+    if found.redacted:
+        count = len(found.redacted)
+        secrets = "1 secret was" if count == 1 else f"{count} secrets were"
+        rules = ", ".join(sorted(set(found.redacted)))
+        notes.append(f"{secrets} cut out before this was stored and cannot be read again ({rules})")
     if result is not None and result.media:
         notes.append(f"it holds {result.media} attachment(s), which only a person can open from here")
     return notes

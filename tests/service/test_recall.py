@@ -366,14 +366,20 @@ def test_an_ambiguous_digest_names_its_candidates() -> None:
 @behaviour("recall.redacted")
 def test_recall_says_how_many_secrets_were_cut_out() -> None:
     state = SessionState()
-    result = ResultFacts(call_id="c", bytes=1, tokens=1, digest="sha256:00", redactions=2)
-    state.apply(
-        MessagesAppended(
-            messages=(MessageFacts(id="m", role="user", bytes=1, digest="", tokens=1, results=(result,)),)
-        ),
-        0,
+    results = tuple(ResultFacts(call_id=i, bytes=1, tokens=1, digest=f"sha256:0{i}") for i in "ab")
+    facts = MessageFacts(
+        id="m",
+        role="user",
+        bytes=1,
+        digest="",
+        tokens=1,
+        results=results,
+        redacted=(("a", "aws"), ("a", "aws"), ("b", "github")),
     )
-    assert find(state, Handle(tool_call_id="c")).redactions == 2
+    state.apply(MessagesAppended(messages=(facts,)), 0)
+    assert find(state, Handle(tool_call_id="a")).redacted == ("aws", "aws")
+    assert find(state, Handle(tool_call_id="b")).redacted == ("github",)
+    assert find(state, Handle(message_id="m")).redacted == ("aws", "aws", "github")
 
 
 @behaviour("recall.inside")

@@ -41,7 +41,7 @@ async def fetch(registry: Registry, params: wire.RecallFetchParams, call: Call) 
         total_bytes=fetched.total_bytes,
         digest=fetched.digest,
         tool_name=found.tool_name,
-        redactions=found.redactions,
+        redactions=len(found.redacted),
         next=_next(params, fetched),
         candidates=[
             wire.RecallCandidate(
