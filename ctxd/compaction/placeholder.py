@@ -87,11 +87,19 @@ def fitted(
 
 
 def cut(text: str, head_bytes: int, tail_bytes: int) -> tuple[str, str]:
-    """The first and last bytes of a text as whole characters; the tail never overlaps the head."""
-    data = text.encode("utf-8", "replace")
-    head = data[:head_bytes].decode("utf-8", "ignore")
-    tail = data[max(head_bytes, len(data) - tail_bytes) :].decode("utf-8", "ignore")
-    return head, tail
+    """The first and last bytes of a text as whole characters; the tail never overlaps the head.
+
+    Of a long text only the ends are looked at.
+    """
+    if len(text) > head_bytes + tail_bytes:
+        head = text[:head_bytes].encode("utf-8", "replace")[:head_bytes]
+        end = text[len(text) - tail_bytes :].encode("utf-8", "replace")
+        tail = end[max(0, len(end) - tail_bytes) :]
+    else:
+        data = text.encode("utf-8", "replace")
+        head = data[:head_bytes]
+        tail = data[max(head_bytes, len(data) - tail_bytes) :]
+    return head.decode("utf-8", "ignore"), tail.decode("utf-8", "ignore")
 
 
 def size_of(count: int) -> str:

@@ -1,7 +1,8 @@
 """The tools that models may call, as one table: declared in every dialect, called by name.
 
 A tool that is not in the table is neither declared nor called. Whatever a model gets wrong is an answer it
-can read; only what the host has to know is an error. Must not know what any tool does.
+can read; only what the host has to know is an error. No answer is larger than what is shown of one result.
+Must not know what any tool does.
 """
 
 from __future__ import annotations
@@ -11,15 +12,25 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from ctxd.compaction.placeholder import cut
 from ctxd.dialects import registry as dialects
 from ctxd.dialects.declarations import declare
 from ctxd.model.errors import Corrupt, CtxdError, Expired, StoreError
 from ctxd.model.tools import ToolAnswer, ToolDeclaration
 from ctxd.service.session import Session
+from ctxd.service.shortening import result_limits
 from ctxd.service.tool_arguments import Arguments, BadArguments, read_arguments
 
 Run: TypeAlias = Callable[[Session, Arguments], Awaitable[ToolAnswer]]
 """What a tool does with arguments that fit its declaration. It may raise CtxdError and BadArguments."""
+
+
+_CUT = "\n[cut here: ask for a smaller part]"
+
+
+def answer_bytes(session: Session) -> int:
+    """The largest answer of a tool: a recall page, and no more than is shown of one result."""
+    return min(session.environment.settings.recall.page_bytes, result_limits(session).result)
 
 
 class ModelTool(msgspec.Struct, frozen=True):
@@ -40,7 +51,15 @@ class Toolbox:
         return declare(dialects.get(dialect).name, [tool.declaration for tool in self._tools.values()])
 
     async def call(self, session: Session, name: str, arguments: Any) -> ToolAnswer:
-        """What a tool says. Raises the store's errors where the storage fails, and nothing else."""
+        """What a tool says, within `answer_bytes`. Raises the store's errors where the storage fails."""
+        answer = await self._call(session, name, arguments)
+        most = answer_bytes(session)
+        if len(answer.content) * 4 <= most or len(answer.content.encode("utf-8", "replace")) <= most:
+            return answer
+        room = max(0, most - len(_CUT))
+        return ToolAnswer(cut(answer.content, room, 0)[0] + _CUT, answer.is_error)
+
+    async def _call(self, session: Session, name: str, arguments: Any) -> ToolAnswer:
         tool = self._tools.get(name)
         if tool is None:
             return ToolAnswer(f"There is no such tool. Tools: {', '.join(self._tools)}.", is_error=True)

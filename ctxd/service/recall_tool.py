@@ -15,11 +15,10 @@ import msgspec
 from ctxd.compaction.placeholder import size_of
 from ctxd.model.errors import Ambiguous, NotFound
 from ctxd.model.tools import Parameter, ToolAnswer, ToolDeclaration
-from ctxd.service.model_tools import ModelTool
+from ctxd.service.model_tools import ModelTool, answer_bytes
 from ctxd.service.recall import IN_THREAD_BYTES, Found, Handle, find, read
 from ctxd.service.searching import Hit, search
 from ctxd.service.session import Session
-from ctxd.service.shortening import result_limits
 from ctxd.service.stored_form import Shelf, StoredForm
 from ctxd.service.tool_arguments import Arguments, BadArguments
 
@@ -127,7 +126,7 @@ def _named(session: Session, arguments: Arguments) -> Found | None:
 
 def _show(session: Session, found: Found, form: StoredForm, arguments: Arguments) -> ToolAnswer:
     """The part that was asked for, and what there is to know of it."""
-    most = _most(session)
+    most = answer_bytes(session)
     handle = _handle(found, form)
     piece = _take(form, arguments, max(most // 2, most - NOTE_BYTES - len(json.dumps(handle))))
     content = form.data[piece.start : piece.stop].decode("utf-8", "surrogatepass")
@@ -229,7 +228,7 @@ def _list(session: Session, hits: list[Hit], where: str) -> str:
     """Hits, best first, as many as fit; the first always."""
     state = session.state
     said = f"Best matches in {where}:"
-    room = _most(session) - len(said.encode())
+    room = answer_bytes(session) - len(said.encode())
     for number, hit in enumerate(hits, 1):
         handle: dict[str, Any] = {"toolCallId": hit.tool_call_id}
         if hit.occurrence is not None:
@@ -255,8 +254,3 @@ def _handle(found: Found, form: StoredForm) -> dict[str, Any]:
     if found.occurrence is None:
         return {"digest": form.digest}
     return {"toolCallId": found.result.call_id, "occurrence": found.occurrence}
-
-
-def _most(session: Session) -> int:
-    """Bytes of one answer: a page, and no more than a result may show."""
-    return min(session.environment.settings.recall.page_bytes, result_limits(session).result)

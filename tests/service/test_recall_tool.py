@@ -359,3 +359,11 @@ def test_f75_recall_says_what_was_cut_out_before_storing(host: LocalHost) -> Non
     said = recall(session, toolCallId="c2")
     note = "1 secret was cut out before this was stored and cannot be read again (github-pat)"
     assert said.endswith(f"[recall: {note}]")
+
+
+def test_lone_surrogates_and_control_characters_are_answered(host: LocalHost) -> None:
+    session = begun(host)
+    text = "a\ud83d b\x00\x1b[31m \udc00"
+    ran(session, "c1", text)
+    assert recall(session, toolCallId="c1") == text
+    assert recall(session, query="31m")
