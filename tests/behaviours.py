@@ -588,6 +588,9 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "budget.turn": Behaviour(
         "The results of a turn never show more than its limit together.", "blade.md §12"
     ),
+    "budget.large": Behaviour(
+        "A result of many megabytes is not read for every request that shows its ends.", "reports.md C35"
+    ),
     "budget.favours": Behaviour("Errors and the newest result keep most.", "blade.md §12"),
     "budget.resume": Behaviour(
         "A resumed session shows of every result what it showed live.", "blade.md §12"

@@ -1,4 +1,4 @@
-"""The text of a result in a very large message, without decoding the message at once.
+"""Very large messages: the text of a result, or what is left of one, without decoding it at once.
 
 Decoding 64 MB of JSON holds the interpreter for longer than the event loop may stand still, in whatever
 thread it runs. Here long strings are decoded in pieces and never become one Python string. What cannot be
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -50,9 +51,22 @@ def read_stored(
     data = text.encode("utf-8", "surrogatepass")
     for match in _STOOD_IN.finditer(data):
         parts.append(data[position : match.start()])
-        parts += long[int(match[1])]
+        parts += [_decode(raw[start:stop]) for start, stop in long[int(match[1])]]
         position = match.end()
     return _join([*parts, data[position:]])
+
+
+def leave_out(raw: bytes, shown: Callable[[dict[str, Any]], dict[str, Any]]) -> bytes | None:
+    """A large message without the long strings that `shown`, which replaces some of its content, leaves out.
+
+    None where it cannot be read in pieces, or `shown` keeps such a string.
+    """
+    try:
+        skeleton, _ = _take_out(raw, PIECE_BYTES)
+        kept = _STOOD_IN.search(msgspec.json.encode(shown(msgspec.json.decode(skeleton))))
+    except ValueError:
+        return None
+    return None if kept else skeleton
 
 
 def _join(parts: Sequence[bytes]) -> bytearray:
@@ -65,17 +79,17 @@ def _join(parts: Sequence[bytes]) -> bytearray:
     return joined
 
 
-def _take_out(raw: bytes, piece_bytes: int) -> tuple[bytes, list[list[bytes]]]:
-    """The JSON with stand-ins for its long strings, and what these say, in pieces of UTF-8."""
+def _take_out(raw: bytes, piece_bytes: int) -> tuple[bytes, list[list[tuple[int, int]]]]:
+    """The JSON with stand-ins for its long strings, and where the pieces of each lie."""
     kept: list[bytes] = []
-    long: list[list[bytes]] = []
+    long: list[list[tuple[int, int]]] = []
     position = begun = 0
     while (quote := raw.find(b'"', position)) >= 0:
         pieces = list(_pieces(raw, quote + 1, piece_bytes))
         end = pieces[-1][1] if pieces else quote + 1
         if end - quote > 2 * piece_bytes:
             kept += [raw[begun : quote + 1], (_STAND_IN % len(long)).encode()]
-            long.append([_decode(raw[start:stop]) for start, stop in pieces])
+            long.append(pieces)
             begun = end
         position = end + 1
     return b"".join([*kept, raw[begun:]]), long
