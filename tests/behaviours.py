@@ -580,6 +580,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
     ),
     "recall.tool": Behaviour("A placeholder's words are the tool's exact next call.", "octos.md §17"),
     "recall.inside": Behaviour("One evicted output is searched by itself.", "behaviour.md §7"),
+    "search.ahead": Behaviour("A very large output is indexed before anybody searches.", "issue 5, shows 3"),
     "recall.told-apart": Behaviour(
         "Unknown, removed, damaged and ambiguous handles are told apart.", "behaviour.md §7"
     ),

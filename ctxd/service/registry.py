@@ -22,6 +22,7 @@ from ctxd.service.opening import Fixed, Mode
 from ctxd.service.recall_tool import recall_tool
 from ctxd.service.session import Session, Written
 from ctxd.service.stored_form import Shelf
+from ctxd.service.upkeep import Upkeep
 from ctxd.store.deletion import delete_session
 from ctxd.store.event_log import SessionLog, open_log
 from ctxd.store.exports import write_export
@@ -47,6 +48,7 @@ class Registry:
         self.client = client
         self.shelf = Shelf()
         self.toolbox = Toolbox([recall_tool(self.shelf)])
+        self.upkeep = Upkeep()
         self.started = self.environment.now()
         self._sessions: dict[str, Session] = {}
         self._layouts: dict[str, Layout] = {}
@@ -141,6 +143,7 @@ class Registry:
     async def close_session(self, session_id: str) -> None:
         """Close one session and release its lease. Raises SessionNotFound."""
         session = self.get(session_id)
+        await self.upkeep.end(session)
         async with session.lane:
             await self._index(session)
             del self._sessions[session_id]
@@ -206,6 +209,7 @@ class Registry:
     async def close(self) -> None:
         """Close everything; what was acknowledged is already on disk."""
         for session in list(self._sessions.values()):
+            await self.upkeep.end(session)
             async with session.lane:
                 await self._index(session)
                 await anyio.to_thread.run_sync(session.close)

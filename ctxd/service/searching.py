@@ -98,15 +98,11 @@ async def search(
     it printed counts. What cannot be read any more is passed over. Raises the store's errors.
     """
 
-    async def take(batch: Batch) -> None:
-        calls = await _calls(session, batch.messages)
-        await anyio.to_thread.run_sync(_index, session, batch, calls)
-
     asked = query_terms(query)
     most = max(CANDIDATES, limit * 3)
     async with session.search_lock:
         while True:
-            position = await fill(session, session.output_index, lambda facts: bool(facts.results), take)
+            position = await fill_outputs(session)
             matches = await anyio.to_thread.run_sync(
                 lambda: session.output_index.search(asked, tool=tool, limit=most, within=within)
             )
@@ -114,6 +110,16 @@ async def search(
                 break
     ranked = await anyio.to_thread.run_sync(_rank, query, matches, within is not None)
     return [await _hit(session, found) for found in ranked[:limit]]
+
+
+async def fill_outputs(session: Session) -> int:
+    """Index the outputs stored since the last time. The caller holds the session's search lock."""
+
+    async def take(batch: Batch) -> None:
+        calls = await _calls(session, batch.messages)
+        await anyio.to_thread.run_sync(_index, session, batch, calls)
+
+    return await fill(session, session.output_index, lambda facts: bool(facts.results), take)
 
 
 async def fill(

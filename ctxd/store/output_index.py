@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from ctxd.model.errors import StorageFailed
 from ctxd.store.rebuildable import Rebuildable
 
 _SCHEMA_VERSION = 3
@@ -27,6 +28,12 @@ _AT_ONCE = 500
 
 _WEIGHED = 20_000
 """Passages that are weighed for one search, about 1 µs each; where more match, only telling ones are."""
+
+_SHARE = 0.3
+"""What part of the passages found may be of one output while others have some too."""
+
+_DEPTH = 50
+"""How many times as many passages are looked through for other outputs' as are wanted."""
 
 _COUNTED = 50_000
 """A term that is in so many passages is not counted further."""
@@ -104,6 +111,7 @@ class OutputIndex:
 
     def __init__(self, path: Path | None) -> None:
         self._file = Rebuildable(path, schema=_SCHEMA, version=_SCHEMA_VERSION, what="output index")
+        self._stopped = False
 
     def mark(self) -> Mark:
         """The mark given with the last `add`."""
@@ -132,6 +140,8 @@ class OutputIndex:
             begun = True
             number = int(db.execute("select coalesce(max(id), 0) + 1 from passage").fetchone()[0])
             while rows := list(islice(source, _AT_ONCE)):
+                if self._stopped:
+                    raise StorageFailed("the index was closed while it was filled")
                 number = _insert(db, rows, number)
             db.executemany(
                 "insert or replace into paging values (?, ?, ?, ?)",
@@ -179,6 +189,10 @@ class OutputIndex:
         """Forget everything."""
         self._file.begin_anew()
 
+    def stop(self) -> None:
+        """Let whatever is being added fail soon, and nothing of it be kept; for an index that is given up."""
+        self._stopped = True
+
     def close(self) -> None:
         """Close the file; a later call opens it again."""
         self._file.close()
@@ -207,13 +221,42 @@ class _Scope(msgspec.Struct, frozen=True):
                 "tool": self.tool,
                 "first": self.first,
                 "last": self.last,
-                "limit": self.limit,
+                "limit": self.limit * _DEPTH,
             },
         )
-        return {int(number): float(score) for number, score in rows}
+        return self._spread([(int(number), float(score)) for number, score in rows])
+
+    def _spread(self, rows: Sequence[tuple[int, float]]) -> dict[int, float]:
+        """The first of the rows, but not all of one output where others have some.
+
+        A long one would hide them. Passages of an output have ids that follow each other.
+        """
+        if len(rows) <= self.limit:
+            return dict(rows)
+        outputs: list[list[int]] = []
+        chosen: dict[int, float] = {}
+        for number, score in rows:
+            output = next((o for o in outputs if o[0] <= number <= o[1]), None)
+            if output is None:
+                output = [*self.db.execute(_OUTPUT, (number,)).fetchone(), 0]
+                outputs.append(output)
+            output[2] += 1
+            if output[2] <= self.limit * _SHARE:
+                chosen[number] = score
+            if len(chosen) == self.limit:
+                return chosen
+        for number, score in rows:
+            if len(chosen) == self.limit:
+                break
+            chosen.setdefault(number, score)
+        return chosen
 
 
 _COUNT = f"select count(*) from (select 1 from words where words match ? limit {_COUNTED})"
+_OUTPUT = """
+select min(id), max(id) from passage
+where (message, call) = (select message, call from passage where id = ?)
+"""
 _RANGE = "select min(id), max(id) from passage where message = ? and call = ?"
 _MATCH = """
 select message, call, tool, start, length, line, text

@@ -81,6 +81,14 @@ def test_an_output_is_hit_once_however_many_of_its_passages_match(host: LocalHos
     assert [hit["toolCallId"] for hit in search(session, "needle")] in (["long", "short"], ["short", "long"])
 
 
+def test_a_very_long_output_does_not_hide_the_others(host: LocalHost) -> None:
+    session = begun(host)
+    for number in range(6):
+        ran(session, f"c{number}", f"needle {number} among other words of this output")
+    ran(session, "long", "needle\n" * 100_000)
+    assert {hit["toolCallId"] for hit in search(session, "needle")} == {*(f"c{n}" for n in range(6)), "long"}
+
+
 def test_limit_and_tool_name_are_kept(host: LocalHost) -> None:
     session = begun(host)
     for number in range(6):
