@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -20,7 +20,7 @@ from ctxd.model.messages import Native
 LARGE_BYTES = 4 * 1024 * 1024
 """Messages above this are read in pieces."""
 
-PIECE_BYTES = 512 * 1024
+PIECE_BYTES = 256 * 1024
 _INSIDE = re.compile(rb'[^"\\]*(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^"\\]*)*')
 """The inside of a JSON string, as far as whole characters and escapes are there."""
 
@@ -46,14 +46,17 @@ def read_stored(
     skeleton, long = _take_out(raw, piece_bytes)
     native = Native(skeleton, msgspec.json.decode(skeleton), dialect)
     text = next(b.text for b in view(native).blocks if isinstance(b, ToolResult) and b.call_id == call_id)
-    parts: list[bytes] = []
-    position = 0
     data = text.encode("utf-8", "surrogatepass")
+    # Grown piece by piece: room for all of it at once would be filled with zeros first, in one go.
+    stored = bytearray()
+    position = 0
     for match in _STOOD_IN.finditer(data):
-        parts.append(data[position : match.start()])
-        parts += [_decode(raw[start:stop]) for start, stop in long[int(match[1])]]
+        stored += data[position : match.start()]
+        for start, stop in long[int(match[1])]:
+            stored += _decode(raw[start:stop])
         position = match.end()
-    return _join([*parts, data[position:]])
+    stored += data[position:]
+    return stored
 
 
 def leave_out(raw: bytes, shown: Callable[[dict[str, Any]], dict[str, Any]]) -> bytes | None:
@@ -67,16 +70,6 @@ def leave_out(raw: bytes, shown: Callable[[dict[str, Any]], dict[str, Any]]) -> 
     except ValueError:
         return None
     return None if kept else skeleton
-
-
-def _join(parts: Sequence[bytes]) -> bytearray:
-    """The parts as one, copied one by one: all at once would hold the interpreter as decoding does."""
-    joined = bytearray(sum(map(len, parts)))
-    position = 0
-    for part in parts:
-        joined[position : position + len(part)] = part
-        position += len(part)
-    return joined
 
 
 def _take_out(raw: bytes, piece_bytes: int) -> tuple[bytes, list[list[tuple[int, int]]]]:
