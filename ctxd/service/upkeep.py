@@ -37,6 +37,7 @@ class Upkeep:
             session.output_index.stop()
             running.cancel()
             await asyncio.wait([running])
+            await asyncio.to_thread(session.output_index.close)
 
 
 async def _fill(session: Session) -> None:

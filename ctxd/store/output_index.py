@@ -190,12 +190,13 @@ class OutputIndex:
         self._file.begin_anew()
 
     def stop(self) -> None:
-        """Let whatever is being added fail soon, and nothing of it be kept; for an index that is given up."""
+        """Let what is being added fail soon, and keep nothing of it; `close` ends that."""
         self._stopped = True
 
     def close(self) -> None:
         """Close the file; a later call opens it again."""
         self._file.close()
+        self._stopped = False
 
 
 class _Scope(msgspec.Struct, frozen=True):
