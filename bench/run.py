@@ -14,7 +14,19 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from bench import append, compact, guard, import_speed, memory, prepare, project, resume, stalls, startup
+from bench import (
+    append,
+    compact,
+    guard,
+    import_speed,
+    memory,
+    prepare,
+    project,
+    recall,
+    resume,
+    stalls,
+    startup,
+)
 from bench.harness import Ratio, Workbench, workbench
 
 BENCHES: dict[str, Callable[[Workbench], Iterator[Ratio]]] = {
@@ -27,6 +39,7 @@ BENCHES: dict[str, Callable[[Workbench], Iterator[Ratio]]] = {
     "resume": resume.bench,
     "stalls": stalls.bench,
     "guard": guard.bench,
+    "recall": recall.bench,
     "import": import_speed.bench,
 }
 

@@ -45,27 +45,27 @@ def bench(scratch: Workbench) -> Iterator[Ratio]:
 async def _measure(scratch: Workbench) -> dict[str, float]:
     large = _natives(recorded(APPENDED))
     stalls: dict[str, float] = {}
-    async with _registry(scratch) as registry:
-        session = await _open(registry, scratch, "stall")
-        stalls["10 MB append"] = await _longest_wait(lambda: _append(session, large))
-    async with _registry(scratch) as registry:
-        stalls["resume of 10 MB"] = await _longest_wait(lambda: _open(registry, scratch, "stall"))
-    async with _registry(scratch) as registry:
-        session = await _open(registry, scratch, "compacted")
+    async with in_process(scratch) as registry:
+        session = await open_session(registry, scratch, "stall")
+        stalls["10 MB append"] = await longest_wait(lambda: _append(session, large))
+    async with in_process(scratch) as registry:
+        stalls["resume of 10 MB"] = await longest_wait(lambda: open_session(registry, scratch, "stall"))
+    async with in_process(scratch) as registry:
+        session = await open_session(registry, scratch, "compacted")
         given = _natives(messages(COMPACTED, result_words=300))
         for start in range(0, len(given), BATCH):
             await _append(session, given[start : start + BATCH])
         async with session.lane:
             await session.settle()
-            stalls["elisions of 400k tokens"] = await _longest_wait(lambda: plan_everything(session))
-        stalls["compaction of 400k tokens"] = await _longest_wait(lambda: compactor.compact(session, _JOB))
+            stalls["elisions of 400k tokens"] = await longest_wait(lambda: plan_everything(session))
+        stalls["compaction of 400k tokens"] = await longest_wait(lambda: compactor.compact(session, _JOB))
     return stalls
 
 
 _JOB = Job(trigger="manual", reason="manual", strategy="deterministic")
 
 
-async def _longest_wait(step: Callable[[], Awaitable[object]]) -> float:
+async def longest_wait(step: Callable[[], Awaitable[object]]) -> float:
     """Seconds of the longest wait of a ticker, beyond the tick it asked for, while `step` ran."""
     waits = [0.0]
 
@@ -86,7 +86,8 @@ async def _longest_wait(step: Callable[[], Awaitable[object]]) -> float:
 
 
 @asynccontextmanager
-async def _registry(scratch: Workbench) -> AsyncIterator[Registry]:
+async def in_process(scratch: Workbench) -> AsyncIterator[Registry]:
+    """A daemon's registry on this process's loop."""
     storage = Storage(root=str(scratch.root / "in-process"), cache=str(scratch.cache))
     registry = Registry(Settings(storage=storage, compaction=CompactionOptions(auto=False)))
     await registry.environment.counting.counter("o200k_base")
@@ -96,7 +97,8 @@ async def _registry(scratch: Workbench) -> AsyncIterator[Registry]:
         await registry.close()
 
 
-async def _open(registry: Registry, scratch: Workbench, session_id: str) -> Session:
+async def open_session(registry: Registry, scratch: Workbench, session_id: str) -> Session:
+    """A session of the workbench's workspace, made if it is not there."""
     return await registry.open(
         str(scratch.workspace),
         session_id=session_id,
@@ -105,6 +107,11 @@ async def _open(registry: Registry, scratch: Workbench, session_id: str) -> Sess
         dialect="anthropic",
         fixed=Fixed(model=Model(id="claude-sonnet-4-5", context_window=1_000_000)),
     )
+
+
+async def take(session: Session, given: list[dict[str, Any]]) -> object:
+    """Append messages."""
+    return await _append(session, _natives(given))
 
 
 async def _append(session: Session, natives: list[Native]) -> object:

@@ -813,4 +813,31 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "contains.restored": Behaviour(
         "A file that a compaction shows again is in context until it is written.", "protocol.md §3"
     ),
+    # Recall, tools for the model, the budget of tool results.
+    "tools.dialects": Behaviour("Tools are declared as each provider wants them.", "protocol.md §5"),
+    "tools.mistakes": Behaviour(
+        "What a model gets wrong is an answer it can act on, never an error of the protocol.",
+        "protocol.md §5",
+    ),
+    "tools.bounded": Behaviour(
+        "An answer of a tool is shown whole when it comes back as a result.", "octos.md §17"
+    ),
+    "recall.tool": Behaviour("A placeholder's words are the tool's exact next call.", "octos.md §17"),
+    "recall.inside": Behaviour("One evicted output is searched by itself.", "behaviour.md §7"),
+    "search.ahead": Behaviour("A very large output is indexed before anybody searches.", "issue 5, shows 3"),
+    "recall.told-apart": Behaviour(
+        "Unknown, removed, damaged and ambiguous handles are told apart.", "behaviour.md §7"
+    ),
+    "recall.redacted": Behaviour("Recall says how many secrets were cut out.", "reports.md F75"),
+    "budget.window": Behaviour("Limits of tool results are scaled to the window.", "blade.md §12"),
+    "budget.turn": Behaviour(
+        "The results of a turn never show more than its limit together.", "blade.md §12"
+    ),
+    "budget.large": Behaviour(
+        "A result of many megabytes is not read for every request that shows its ends.", "reports.md C35"
+    ),
+    "budget.favours": Behaviour("Errors and the newest result keep most.", "blade.md §12"),
+    "budget.resume": Behaviour(
+        "A resumed session shows of every result what it showed live.", "blade.md §12"
+    ),
 }

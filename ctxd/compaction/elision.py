@@ -18,7 +18,7 @@ from ctxd.core.budget import Limits, part
 from ctxd.core.facts import is_file_read
 from ctxd.core.fold import Entry, SessionState
 from ctxd.core.units import Unit, divide
-from ctxd.model.events import Elision, ElisionReason
+from ctxd.model.events import ON_ARRIVAL, Elision, ElisionReason
 from ctxd.model.messages import CallFacts, ResultFacts
 from ctxd.model.settings import CacheOptions, ElisionOptions
 
@@ -140,7 +140,7 @@ def candidates(
         for order, result in enumerate(entry.facts.results):
             if result.call_id in protected or (entry.facts.id, result.call_id) in working.pinned:
                 continue
-            if any(e.call_id == result.call_id and e.reason != "spilled" for e in entry.elided):
+            if any(e.call_id == result.call_id and e.reason not in ON_ARRIVAL for e in entry.elided):
                 continue
             reason = _reason(state, entry, result, kind, options, working)
             if reason is None and kind == "full" and index < snip_before:

@@ -12,6 +12,7 @@ from ctxd.model.messages import CallFacts, ResultFacts
 
 _WHY: dict[ElisionReason, str] = {
     "spilled": "too large to show whole",
+    "turnBudget": "more than the results of this turn may show together",
     "stale": "from an earlier turn",
     "oversized": "large",
     "superseded": "a newer read of the same range follows",
@@ -20,6 +21,12 @@ _WHY: dict[ElisionReason, str] = {
     "clippedNewest": "too large for the window",
     "byteBudget": "too large for the request",
 }
+
+_LEAST_SHOWN = 16
+"""Bytes of a result that are worth showing beside the line that says how to read the rest."""
+
+_OFFSET_DIGITS = 8
+"""Room for the digits of an offset, one of which is there in any case."""
 
 
 def placeholder(
@@ -43,18 +50,56 @@ def clipped(
     tail_bytes: int,
     occurrence: int | None = None,
 ) -> str:
-    """Head and tail of `text`, cut at character boundaries, and between them a line like `placeholder`'s."""
+    """Head and tail of `text`, cut at character boundaries, and between them a line like `placeholder`'s.
+
+    It also says where what is left out begins, in bytes of the stored form.
+    """
     head, tail = cut(text, head_bytes, tail_bytes)
     said = _head(call, result, reason, "output, of which only beginning and end are shown")
-    return f"{head}\n[{said} {_recall(result.call_id, occurrence)}]\n{tail}"
+    # A lone surrogate is shown as one other character; in the stored form it is three bytes.
+    offset = len(text[: len(head)].encode("utf-8", "surrogatepass"))
+    recall = f"{_recall(result.call_id, occurrence)}, what is left out from offset {offset}"
+    return f"{head}\n[{said} {recall}]\n{tail}"
+
+
+def fitted(
+    call: CallFacts | None,
+    result: ResultFacts,
+    reason: ElisionReason,
+    text: str,
+    *,
+    most_bytes: int,
+    head_bytes: int,
+    tail_bytes: int,
+    occurrence: int | None = None,
+) -> str:
+    """As `clipped`, of at most `most_bytes` in all; `head_bytes` and `tail_bytes` give the proportion.
+
+    Where so little fits that nothing could be shown, a `placeholder`, which may be longer than that.
+    """
+    bare = clipped(call, result, reason, "", head_bytes=0, tail_bytes=0, occurrence=occurrence)
+    room = most_bytes - len(bare.encode("utf-8", "replace")) - _OFFSET_DIGITS
+    if room < _LEAST_SHOWN or head_bytes + tail_bytes == 0:
+        return placeholder(call, result, reason, occurrence=occurrence)
+    head = min(head_bytes, room * head_bytes // (head_bytes + tail_bytes))
+    tail = min(tail_bytes, room - head)
+    return clipped(call, result, reason, text, head_bytes=head, tail_bytes=tail, occurrence=occurrence)
 
 
 def cut(text: str, head_bytes: int, tail_bytes: int) -> tuple[str, str]:
-    """The first and last bytes of a text as whole characters; the tail never overlaps the head."""
-    data = text.encode("utf-8", "replace")
-    head = data[:head_bytes].decode("utf-8", "ignore")
-    tail = data[max(head_bytes, len(data) - tail_bytes) :].decode("utf-8", "ignore")
-    return head, tail
+    """The first and last bytes of a text as whole characters; the tail never overlaps the head.
+
+    Of a long text only the ends are looked at.
+    """
+    if len(text) > head_bytes + tail_bytes:
+        head = text[:head_bytes].encode("utf-8", "replace")[:head_bytes]
+        end = text[len(text) - tail_bytes :].encode("utf-8", "replace")
+        tail = end[max(0, len(end) - tail_bytes) :]
+    else:
+        data = text.encode("utf-8", "replace")
+        head = data[:head_bytes]
+        tail = data[max(head_bytes, len(data) - tail_bytes) :]
+    return head.decode("utf-8", "ignore"), tail.decode("utf-8", "ignore")
 
 
 def size_of(count: int) -> str:

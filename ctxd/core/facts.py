@@ -121,11 +121,6 @@ def describe(
     )
 
 
-def digest_of(text: str) -> str:
-    """`sha256:<hex>` of a stored form. Lone surrogates are hashed as they are."""
-    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def about(call: ToolCall, tools: Tools = KNOWN) -> CallFacts:
     """What a call was about, from its arguments. Arguments that are no object say nothing."""
     effect, takes_file = nature(call.name, tools)

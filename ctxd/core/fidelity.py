@@ -15,7 +15,7 @@ from ctxd.model.events import ElisionReason, Fidelity, UnitFate
 LEVELS: tuple[Fidelity, ...] = ("full", "truncate", "compact", "summary", "dropped")
 """From all of it to nothing."""
 
-_CUT: frozenset[ElisionReason] = frozenset({"spilled", "clippedNewest"})
+_CUT: frozenset[ElisionReason] = frozenset({"spilled", "turnBudget", "clippedNewest"})
 """Elisions that leave a beginning and an end; all others leave one line."""
 
 

@@ -10,6 +10,7 @@
     ├── UnknownDialect       unknownDialect
     ├── Busy                 busy
     ├── NotFound             notFound           message, request, handle, plan
+    ├── Ambiguous            ambiguous          a handle that means several things
     ├── TooLarge             tooLarge
     ├── OutsideWorkspace     outsideWorkspace
     ├── SymlinkRefused       symlinkRefused
@@ -21,7 +22,8 @@
         ├── StorageFailed    storageFailed      EIO, EROFS, a failed fsync
         ├── CheckpointFailed checkpointFailed
         ├── Damaged          damaged            acknowledged records are unreadable
-        └── Corrupt          corrupt            bytes do not match their digest
+        ├── Corrupt          corrupt            bytes do not match their digest
+        └── Expired          expired            bytes that the log names were removed on purpose
 
 No error carries message content, a secret or a traceback.
 """
@@ -109,6 +111,12 @@ class NotFound(CtxdError):
     kind = "notFound"
 
 
+class Ambiguous(CtxdError):
+    """`candidates` are the things a handle may mean, as `recall/fetch` lists owners of a reused id."""
+
+    kind = "ambiguous"
+
+
 class TooLarge(CtxdError):
     kind = "tooLarge"
 
@@ -155,3 +163,9 @@ class Damaged(StoreError):
 
 class Corrupt(StoreError):
     kind = "corrupt"
+
+
+class Expired(StoreError):
+    """What the log names by `digest` is in the ledger no more: it was removed, not damaged."""
+
+    kind = "expired"

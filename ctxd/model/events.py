@@ -19,8 +19,19 @@ from ctxd.model.steering import SteeringDrained, SteerPushed
 from ctxd.model.summary import SessionSummary
 
 ElisionReason: TypeAlias = Literal[
-    "spilled", "stale", "oversized", "superseded", "snipped", "cacheExpired", "clippedNewest", "byteBudget"
+    "spilled",
+    "turnBudget",
+    "stale",
+    "oversized",
+    "superseded",
+    "snipped",
+    "cacheExpired",
+    "clippedNewest",
+    "byteBudget",
 ]
+ON_ARRIVAL: frozenset[ElisionReason] = frozenset({"spilled", "turnBudget"})
+"""Reasons of results that are shortened when they are appended; they may be elided further later."""
+
 Fidelity: TypeAlias = Literal["full", "truncate", "compact", "summary", "dropped"]
 Trigger: TypeAlias = Literal["manual", "auto"]
 CompactionReason: TypeAlias = Literal["threshold", "contextLimit", "turnLimit", "manual", "modelChange"]

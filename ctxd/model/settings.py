@@ -126,12 +126,18 @@ class HandoffOptions(_Group, frozen=True):
 
 
 class RecallOptions(_Group, frozen=True):
-    """`spill_bytes`: a stored form longer than this is shown as head, tail and handle.
+    """How much of tool results is shown when they arrive, and how they are read again (E §12).
 
-    `page_bytes`: size of one recall page.
+    `spill_bytes`: a stored form longer than this is shown as its first `head_bytes`, its last `tail_bytes`
+    and a handle. `turn_bytes`: what all results of one assistant turn show together, at most; where they
+    are more, each is cut to its part of that. Both are scaled down in small windows: a turn shows at most
+    `turn_share` of the window (a token taken for 4 bytes), one result half of that. `page_bytes`: size of
+    one recall page.
     """
 
     spill_bytes: Positive = 102_400
+    turn_bytes: Positive = 204_800
+    turn_share: Share = 0.25
     head_bytes: Positive = 4096
     tail_bytes: Positive = 2048
     page_bytes: Positive = 49_152

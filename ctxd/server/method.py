@@ -21,6 +21,7 @@ Noun = Literal[
     "status",
     "steering",
     "tokens",
+    "tools",
     "workspace",
 ]
 """Names of the modules of handlers."""
@@ -84,6 +85,7 @@ def load_handlers() -> dict[Noun, Any]:
         status,
         steering,
         tokens,
+        tools,
         workspace,
     )
 
@@ -99,6 +101,7 @@ def load_handlers() -> dict[Noun, Any]:
         "status": status,
         "steering": steering,
         "tokens": tokens,
+        "tools": tools,
         "workspace": workspace,
     }
 

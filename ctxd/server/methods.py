@@ -19,6 +19,7 @@ from ctxd.server.tables import (
     status,
     steering,
     tokens,
+    tools,
     workspace,
 )
 
@@ -29,6 +30,7 @@ METHODS: Table = tabulate(
         *pins.METHODS,
         *tokens.METHODS,
         *recall.METHODS,
+        *tools.METHODS,
         *memory.METHODS,
         *prompts.METHODS,
         *workspace.METHODS,

@@ -16,6 +16,7 @@ from ctxd.service.admission import find_repeats, named_by, read_views, recollect
 from ctxd.service.description import Described, Meta, describe_all
 from ctxd.service.guarding import foresee, redact, warn
 from ctxd.service.session import Session, Written
+from ctxd.service.shortening import may_shorten
 from ctxd.service.snapshots import snapshot
 
 IN_THREAD_BYTES = 64 * 1024
@@ -109,10 +110,7 @@ async def admit(
     """
     natives = await redact(session, session.own(natives))
     size = sum([len(native.raw) for native in natives])
-    largest = max([len(native.raw) for native in natives], default=0)
     defer = not count and size > DEFER_BYTES
-    spills = largest > session.environment.settings.recall.spill_bytes
-    weigher = await session.weigher() if spills or not defer else None
     large = size > IN_THREAD_BYTES
 
     def read() -> tuple[list[MessageView], set[str]]:
@@ -122,6 +120,8 @@ async def admit(
     views, named = await anyio.to_thread.run_sync(read) if large else read()
     foresee(session, views)
     past = await recollect(session, named)
+    counted = not defer or may_shorten(session, natives, views)
+    weigher = await session.weigher() if counted else None
 
     def take() -> tuple[Described, Admitted]:
         refuse(session.dialect, past, views)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import anyio
 import msgspec
 
-from ctxd.model.errors import Corrupt, NotFound
+from ctxd.model.errors import Corrupt, Expired, NotFound
 from ctxd.model.messages import MessageFacts
 from ctxd.model.records import Location
 from ctxd.store.bookmark import Places
@@ -93,7 +93,7 @@ class Bodies:
             self._cached -= len(dropped)
 
     async def read(self, ids: Sequence[str]) -> list[bytes]:
-        """The bytes of messages, in order. Raises NotFound, Corrupt."""
+        """The bytes of messages, in order. Raises NotFound, Corrupt, Expired for what was removed."""
         found: dict[str, bytes] = {}
         missing: list[str] = []
         for message_id in ids:
@@ -153,10 +153,19 @@ class Bodies:
 
     def _load(self, body: Body) -> bytes:
         if body.blob:
-            return self._ledger.get(body.blob)
+            return self._kept(body.blob)
         raw = self._log.read_part(body.location, body.start, body.length)
         if hashlib.sha256(raw).hexdigest() != body.digest:
             raise Corrupt(
                 "the stored bytes of a message do not match their digest", digest="sha256:" + body.digest
             )
         return raw
+
+    def _kept(self, digest: str) -> bytes:
+        try:
+            return self._ledger.get(digest)
+        except NotFound:
+            # Durable before the log named them: whatever is gone was removed.
+            raise Expired(
+                "these bytes were removed from the ledger", hint="nothing else has them", digest=digest
+            ) from None

@@ -10,16 +10,16 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxd.compaction.placeholder import clipped
 from ctxd.core.facts import Weigher, describe
 from ctxd.core.tools import Tools
-from ctxd.model.blocks import MessageView, ToolResult
+from ctxd.model.blocks import MessageView
 from ctxd.model.errors import InvalidParams
 from ctxd.model.events import Elision
-from ctxd.model.messages import CallFacts, FileFacts, FileOp, MessageFacts, Native
+from ctxd.model.messages import FileFacts, FileOp, MessageFacts, Native
 from ctxd.model.settings import WorkspaceOptions
 from ctxd.service.bodies import BLOB_BYTES
 from ctxd.service.session import Session
+from ctxd.service.shortening import shorten
 
 
 class Meta(msgspec.Struct, frozen=True):
@@ -61,39 +61,31 @@ def describe_all(
 ) -> Described:
     """Describe the messages that do not only repeat others; nothing changes.
 
-    `repeats`: index to the id, or the index, of the first giving. With `defer` only what spills is
-    counted; the weigher may be None where nothing does. Raises InvalidParams for an id that is taken.
+    `repeats`: index to the id, or the index, of the first giving. With `defer` only what is shortened is
+    counted; the weigher may be None where nothing is. Raises InvalidParams for an id that is taken.
     """
     ids = _identify(session, metas, repeats)
     fresh = [index for index in range(len(views)) if index not in repeats]
-    spill_bytes = session.environment.settings.recall.spill_bytes
     media = session.media_weigher()
     tools = _tools(session.environment.settings.workspace)
     facts: list[MessageFacts] = []
-    spilled: list[tuple[Elision, int]] = []
-    calls: dict[str, CallFacts] = {}
     for index in fresh:
         native, view, meta = natives[index], views[index], metas[index]
-        spills = len(native.raw) > spill_bytes
-        count = weigher if spills or not defer else None
+        count = None if defer else weigher
         described = describe(ids[index], native, view, count, media=media, hidden=meta.hidden, tools=tools)
         if described.bytes > BLOB_BYTES or described.unscanned:
             described = msgspec.structs.replace(described, blob="sha256:" + described.digest)
         if meta.kind or meta.files or meta.pin or meta.is_error is not None:
             described = _with_meta(described, meta)
         facts.append(described)
-        for call in described.calls:
-            calls[call.call_id] = call
-        if spills and described.results:
-            assert weigher is not None, "whatever spills is counted at once"
-            spilled += _spill(session, described, view, calls, facts[:-1], weigher)
+    shortened = shorten(session, facts, [views[index] for index in fresh], weigher)
     return Described(
         ids=tuple(ids),
         positions=tuple(fresh),
         natives=tuple([natives[index] for index in fresh]),
-        facts=tuple(facts),
-        elisions=tuple([elision for elision, _ in spilled]),
-        sizes=tuple([size for _, size in spilled]),
+        facts=tuple(shortened.facts),
+        elisions=tuple([elision for elision, _ in shortened.elisions]),
+        sizes=tuple([size for _, size in shortened.elisions]),
     )
 
 
@@ -117,50 +109,6 @@ def _identify(session: Session, metas: Sequence[Meta], repeats: Mapping[int, str
         else:
             ids.append(stem if alone else f"{stem}.{index}")
     return ids
-
-
-def _spill(
-    session: Session,
-    facts: MessageFacts,
-    view: MessageView,
-    calls: Mapping[str, CallFacts],
-    before: Sequence[MessageFacts],
-    weigher: Weigher,
-) -> list[tuple[Elision, int]]:
-    """The elisions of results that are too large to be shown whole, each with the result's bytes."""
-    options = session.environment.settings.recall
-    found: list[tuple[Elision, int]] = []
-    blocks = {block.call_id: block for block in view.blocks if isinstance(block, ToolResult)}
-    for result in facts.results:
-        if result.bytes <= options.spill_bytes:
-            continue
-        call = calls.get(result.call_id) or session.state.call_of(result.call_id)
-        text = clipped(
-            call,
-            result,
-            "spilled",
-            blocks[result.call_id].text,
-            head_bytes=0 if facts.unscanned else options.head_bytes,
-            tail_bytes=0 if facts.unscanned else options.tail_bytes,
-            occurrence=_earlier(session, result.call_id, before),
-        )
-        elision = Elision(
-            message_id=facts.id,
-            call_id=result.call_id,
-            reason="spilled",
-            placeholder=text,
-            saved=result.tokens - weigher.count(text),
-            saved_bytes=result.bytes + result.media_bytes - len(text.encode("utf-8", "replace")),
-            saved_media=result.media_tokens,
-        )
-        found.append((elision, result.bytes))
-    return found
-
-
-def _earlier(session: Session, call_id: str, before: Sequence[MessageFacts]) -> int:
-    """How many outputs of a call id there are already, in the session and in the same append."""
-    given = len(session.state.results.get(call_id, ()))
-    return given + sum(1 for facts in before for result in facts.results if result.call_id == call_id)
 
 
 def _with_meta(facts: MessageFacts, meta: Meta) -> MessageFacts:

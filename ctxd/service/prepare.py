@@ -17,6 +17,7 @@ from ctxd.core.projection import Projection
 from ctxd.model.errors import CtxdError
 from ctxd.model.events import Load, StageFailed
 from ctxd.model.messages import Native
+from ctxd.service.abridging import read_shown
 from ctxd.service.admission import read_views
 from ctxd.service.guarding import redact
 from ctxd.service.rendering import Shown
@@ -166,7 +167,7 @@ async def render(session: Session, pending: Sequence[Native] = ()) -> list[Shown
     """The model view as messages to send."""
     pending = session.own(pending)
     ids = session.rendering.stale(session.state)
-    natives = await session.natives(ids)
+    natives = await read_shown(session, ids)
     if len(natives) > 200:
         shown, _ = await anyio.to_thread.run_sync(session.rendering.render, session.state, natives, pending)
     else:

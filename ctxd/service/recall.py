@@ -1,35 +1,38 @@
 """Recall: what left the view, byte for byte, for as long as the log exists.
 
 Handles resolve through the folded log, so a restart forgets none of them. Offsets and pages are
-of the stored form (protocol.md, section 10).
+of the stored form (protocol.md, section 10). What no handle names is `notFound`; what was removed on
+purpose is `expired`, what no longer matches its digest `corrupt`.
 """
 
 from __future__ import annotations
 
-import base64
-from collections import OrderedDict
+import re
 
 import anyio
 import msgspec
 
-from ctxd.core.facts import digest_of
+from ctxd.core.fold import SessionState
 from ctxd.model.blocks import Media, MessageView, ToolResult
-from ctxd.model.errors import Corrupt, InvalidParams, NotFound
-from ctxd.model.messages import MessageFacts, ResultFacts
-from ctxd.service.session import Session
+from ctxd.model.errors import Ambiguous, Corrupt, InvalidParams, NotFound
+from ctxd.model.messages import CallFacts, MessageFacts, Native, ResultFacts
+from ctxd.service.large_bodies import LARGE_BYTES, read_stored
+from ctxd.service.session import Session, decode
+from ctxd.service.stored_form import Part, Shelf, StoredForm, check
 
-CACHE_BYTES = 96 * 1024 * 1024
 IN_THREAD_BYTES = 512 * 1024
 
+_SHORTENED = re.compile(r"(?:sha256:)?([0-9a-f]{8,64})")
+"""A digest, or enough of its beginning."""
 
-class Part(msgspec.Struct, frozen=True):
-    """Which part to fetch: a page (the default), a byte range, or a line range (1-based, inclusive)."""
 
-    page: int | None = None
-    offset: int | None = None
-    length: int | None = None
-    start_line: int | None = None
-    end_line: int | None = None
+class Handle(msgspec.Struct, frozen=True):
+    """What to fetch: exactly one of the three ids. `occurrence` tells owners of a reused call id apart."""
+
+    tool_call_id: str = ""
+    digest: str = ""
+    message_id: str = ""
+    occurrence: int | None = None
 
 
 class Owner(msgspec.Struct, frozen=True):
@@ -42,24 +45,42 @@ class Owner(msgspec.Struct, frozen=True):
     tool_name: str
 
 
-class Fetched(msgspec.Struct, frozen=True):
-    """A part of a stored form. `next` are the part's parameters for the exact next call.
+class Found(msgspec.Struct, frozen=True):
+    """What a handle names. `result` and `call` are None for a message, `call` for an orphan too.
 
     `occurrence` is the owner of the call id it came from: the next call must not land at a newer one.
     `redactions`: how many secrets were cut out of what is stored.
     """
 
+    facts: MessageFacts
+    result: ResultFacts | None = None
+    call: CallFacts | None = None
+    occurrence: int | None = None
+    candidates: tuple[Owner, ...] = ()
+
+    @property
+    def tool_name(self) -> str:
+        return self.call.name if self.call else ""
+
+    @property
+    def redacted(self) -> tuple[str, ...]:
+        """The rules of the secrets that were cut out of it before it was stored, one for each secret."""
+        wanted = self.result.call_id if self.result else None
+        cuts = [cut for cut in self.facts.redacted if wanted in (None, cut.call_id)]
+        return tuple([cut.rule for cut in cuts for _ in range(cut.count)])
+
+
+class Fetched(msgspec.Struct, frozen=True):
+    """A part of a stored form. `next` are the part's parameters for the exact next call."""
+
+    found: Found
     content: str
     encoding: str
     page: int
     pages: int
     total_bytes: int
     digest: str
-    tool_name: str
     next: Part | None
-    candidates: tuple[Owner, ...] = ()
-    occurrence: int | None = None
-    redactions: int = 0
 
 
 class Listed(msgspec.Struct, frozen=True):
@@ -73,81 +94,93 @@ class Listed(msgspec.Struct, frozen=True):
     in_context: bool
 
 
-class Stored(msgspec.Struct, frozen=True):
-    """A verified stored form and where its pages begin."""
-
-    data: bytes
-    starts: tuple[int, ...]
-
-
-class Shelf:
-    """Stored forms read lately, bounded in bytes; shared by all sessions of a daemon."""
-
-    def __init__(self) -> None:
-        self._forms: OrderedDict[tuple[str, int], Stored] = OrderedDict()
-        self._bytes = 0
-
-    def get(self, digest: str, page_bytes: int) -> Stored | None:
-        stored = self._forms.get((digest, page_bytes))
-        if stored is not None:
-            self._forms.move_to_end((digest, page_bytes))
-        return stored
-
-    def put(self, digest: str, page_bytes: int, stored: Stored) -> None:
-        self._forms[digest, page_bytes] = stored
-        self._bytes += len(stored.data)
-        while self._bytes > CACHE_BYTES and len(self._forms) > 1:
-            _, dropped = self._forms.popitem(last=False)
-            self._bytes -= len(dropped.data)
-
-
-async def fetch(
-    session: Session,
-    shelf: Shelf,
-    part: Part,
-    *,
-    tool_call_id: str | None = None,
-    digest: str | None = None,
-    message_id: str | None = None,
-    occurrence: int | None = None,
-) -> Fetched:
-    """Fetch one part. Exactly one handle must be given.
-
-    Raises InvalidParams, NotFound for an unknown handle, Corrupt when the stored bytes do not match.
-    """
-    given = [
-        name
-        for name, value in (("toolCallId", tool_call_id), ("digest", digest), ("messageId", message_id))
-        if value
-    ]
-    if len(given) != 1:
-        raise InvalidParams.at("toolCallId", "give exactly one of toolCallId, digest and messageId")
-    _check(part)
-    candidates: tuple[Owner, ...] = ()
-    if message_id:
-        facts = session.state.find(message_id)
-        if facts is None:
-            raise _unknown("messageId")
-        wanted, name, result = None, "", None
-    else:
-        facts, result, candidates = _resolve(session, tool_call_id, digest, occurrence)
-        call = session.state.call_of(result.call_id, facts.id)
-        wanted, name = result.digest, call.name if call else ""
-    stored, found = await _stored(session, shelf, facts, result, wanted)
-    taken = _take(stored, part)
+async def fetch(session: Session, shelf: Shelf, part: Part, handle: Handle) -> Fetched:
+    """Fetch one part. Raises as `find` and `read` do, and InvalidParams for a part there is not."""
+    found = find(session.state, handle)
+    check(part)
+    form = await read(session, shelf, found)
+    taken = form.take(part, session.environment.settings.recall.page_bytes)
     return Fetched(
+        found=found,
         content=taken.content,
         encoding=taken.encoding,
         page=taken.page,
-        pages=len(stored.starts),
-        total_bytes=len(stored.data),
-        digest=found,
-        tool_name=name,
+        pages=taken.pages,
+        total_bytes=len(form.data),
+        digest=form.digest,
         next=taken.next,
-        candidates=candidates,
-        occurrence=session.state.results[tool_call_id].index(facts.id) if tool_call_id else None,
-        redactions=sum(r.count for r in facts.redacted if result is None or r.call_id == result.call_id),
     )
+
+
+def find(state: SessionState, handle: Handle) -> Found:
+    """What a handle names; of a reused call id without `occurrence` the newest, with all its owners.
+
+    A digest may be shortened to 8 hexadecimal digits or more. Raises InvalidParams unless just one id is
+    given, NotFound for an unknown one, Ambiguous where a shortened digest begins several.
+    """
+    given = [name for name in ("tool_call_id", "digest", "message_id") if getattr(handle, name)]
+    if len(given) != 1:
+        raise InvalidParams.at("toolCallId", "give exactly one of toolCallId, digest and messageId")
+    if handle.message_id:
+        message = state.find(handle.message_id)
+        if message is None:
+            raise _unknown("messageId")
+        return Found(message)
+    if handle.digest:
+        message_id, call_id = _of_digest(state, handle.digest)
+        return _found(state, message_id, call_id)
+    owners = state.results.get(handle.tool_call_id, [])
+    if not owners:
+        raise _unknown("toolCallId")
+    if handle.occurrence is not None and handle.occurrence >= len(owners):
+        raise NotFound("this call id has fewer outputs", hint="occurrence is 0-based, oldest first")
+    number = len(owners) - 1 if handle.occurrence is None else handle.occurrence
+    found = _found(state, owners[number], handle.tool_call_id)
+    several = len(owners) > 1 and handle.occurrence is None
+    return msgspec.structs.replace(
+        found, occurrence=number, candidates=_owners(state, handle.tool_call_id) if several else ()
+    )
+
+
+async def read(session: Session, shelf: Shelf, found: Found) -> StoredForm:
+    """The verified stored form of what was found; large ones are read in a thread.
+
+    Raises Corrupt when the bytes do not match their digest, Expired when they were removed, and the
+    store's errors.
+    """
+    facts, result = found.facts, found.result
+    if result is not None and (known := shelf.get(result.digest)) is not None:
+        return known
+    (raw,) = await session.bodies.read([facts.id])
+    page_bytes = session.environment.settings.recall.page_bytes
+
+    def make() -> StoredForm:
+        form = read_form(session, facts, raw, result)
+        form.pages(page_bytes)
+        return form
+
+    form = await anyio.to_thread.run_sync(make) if len(raw) > IN_THREAD_BYTES else make()
+    shelf.put(form)
+    return form
+
+
+def read_form(session: Session, facts: MessageFacts, raw: bytes, result: ResultFacts | None) -> StoredForm:
+    """The stored form of a result in a message's bytes, or what the message says where `result` is None.
+
+    Raises Corrupt when it does not match the result's digest. Belongs in a thread where `raw` is large.
+    """
+    if result is not None and len(raw) > LARGE_BYTES:
+        try:
+            form = StoredForm(read_stored(raw, result.call_id, session.view, facts.dialect))
+        except (ValueError, StopIteration):
+            form = StoredForm(b"")
+        if form.digest == result.digest:
+            return form
+    native = Native(raw, decode(raw), facts.dialect)
+    form = StoredForm(_stored_text(session, native, result).encode("utf-8", "surrogatepass"))
+    if result is not None and form.digest != result.digest:
+        raise Corrupt("the stored output does not match its digest", digest=result.digest)
+    return form
 
 
 def listing(session: Session, after: str | None, limit: int) -> tuple[list[Listed], str | None]:
@@ -191,58 +224,12 @@ def is_shown(session: Session, message_id: str, call_id: str) -> bool:
     return not any(e.call_id == call_id for e in session.state.view[place].elided)
 
 
-def _resolve(
-    session: Session, call_id: str | None, digest: str | None, occurrence: int | None
-) -> tuple[MessageFacts, ResultFacts, tuple[Owner, ...]]:
-    state = session.state
-    if digest:
-        place = state.digests.get(digest)
-        if place is None:
-            raise _unknown("digest")
-        message_id, call_id = place
-        return *_facts(session, message_id, call_id), ()
-    owners = state.results.get(call_id or "", [])
-    if not owners or call_id is None:
-        raise _unknown("toolCallId")
-    if occurrence is not None and occurrence >= len(owners):
-        raise NotFound("this call id has fewer outputs", hint="occurrence is 0-based, oldest first")
-    facts, result = _facts(session, owners[-1 if occurrence is None else occurrence], call_id)
-    if len(owners) == 1 or occurrence is not None:
-        return facts, result, ()
-    candidates: list[Owner] = []
-    for number, owner in enumerate(owners):
-        _, other = _facts(session, owner, call_id)
-        call = state.call_of(call_id, owner)
-        candidates.append(Owner(number, owner, other.digest, other.bytes, call.name if call else ""))
-    return facts, result, tuple(candidates)
-
-
-def _facts(session: Session, message_id: str, call_id: str) -> tuple[MessageFacts, ResultFacts]:
-    facts = session.state.transcript[session.state.positions[message_id]]
-    return facts, next(result for result in facts.results if result.call_id == call_id)
-
-
-async def _stored(
-    session: Session, shelf: Shelf, facts: MessageFacts, result: ResultFacts | None, wanted: str | None
-) -> tuple[Stored, str]:
-    page_bytes = session.environment.settings.recall.page_bytes
-    if wanted is not None and (known := shelf.get(wanted, page_bytes)) is not None:
-        return known, wanted
-    (native,) = await session.natives([facts.id])
+def _stored_text(session: Session, native: Native, result: ResultFacts | None) -> str:
     view = session.view(native)
     if result is None:
         text = "" if any(isinstance(b, Media) for b in view.blocks) else _message_text(view)
-        text = text or native.raw.decode("utf-8", "replace")
-    else:
-        text = next(b.text for b in view.blocks if isinstance(b, ToolResult) and b.call_id == result.call_id)
-    if len(text) > IN_THREAD_BYTES:
-        stored, digest = await anyio.to_thread.run_sync(_shelve, text, page_bytes)
-    else:
-        stored, digest = _shelve(text, page_bytes)
-    if wanted is not None and digest != wanted:
-        raise Corrupt("the stored output does not match its digest", digest=wanted)
-    shelf.put(digest, page_bytes, stored)
-    return stored, digest
+        return text or native.raw.decode("utf-8", "replace")
+    return next(b.text for b in view.blocks if isinstance(b, ToolResult) and b.call_id == result.call_id)
 
 
 def _message_text(view: MessageView) -> str:
@@ -251,77 +238,56 @@ def _message_text(view: MessageView) -> str:
     return "\n".join([view.text, *results] if view.text else results)
 
 
-def _shelve(text: str, page_bytes: int) -> tuple[Stored, str]:
-    data = text.encode("utf-8", "surrogatepass")
-    return Stored(data, paginate(data, page_bytes)), digest_of(text)
+def _found(state: SessionState, message_id: str, call_id: str) -> Found:
+    facts = state.transcript[state.positions[message_id]]
+    result = next(result for result in facts.results if result.call_id == call_id)
+    return Found(facts, result, state.call_of(call_id, facts.id))
 
 
-def paginate(data: bytes, page_bytes: int) -> tuple[int, ...]:
-    """Where pages begin: after a line feed where there is one in the page, else at a character (O §17)."""
-    starts = [0]
-    position = 0
-    while len(data) - position > page_bytes:
-        end = position + page_bytes
-        line = data.rfind(b"\n", position, end)
-        if line >= position:
-            end = line + 1
-        else:
-            while end > position + 1 and data[end] & 0xC0 == 0x80:
-                end -= 1
-        starts.append(end)
-        position = end
-    return tuple(starts)
+def _owners(state: SessionState, call_id: str) -> tuple[Owner, ...]:
+    return tuple(
+        [_owner(number, _found(state, owner, call_id)) for number, owner in enumerate(state.results[call_id])]
+    )
 
 
-class _Taken(msgspec.Struct, frozen=True):
-    content: str
-    encoding: str
-    page: int
-    next: Part | None
+def _owner(number: int, found: Found) -> Owner:
+    assert found.result is not None
+    return Owner(number, found.facts.id, found.result.digest, found.result.bytes, found.tool_name)
 
 
-def _take(stored: Stored, part: Part) -> _Taken:
-    data, starts = stored.data, stored.starts
-    if part.start_line is not None or part.end_line is not None:
-        lines = data.split(b"\n")
-        start = part.start_line or 1
-        end = min(part.end_line or len(lines), len(lines))
-        if start > len(lines) or end < start:
-            raise InvalidParams.at("startLine", f"the output has {len(lines)} lines")
-        content, encoding = _text(b"\n".join(lines[start - 1 : end]))
-        size = end - start + 1
-        more = Part(start_line=end + 1, end_line=min(end + size, len(lines))) if end < len(lines) else None
-        return _Taken(content, encoding, 0, more)
-    if part.offset is not None or part.length is not None:
-        start = min(part.offset or 0, len(data))
-        length = part.length if part.length is not None else len(data) - start
-        stop = min(start + length, len(data))
-        content, encoding = _text(data[start:stop])
-        more = Part(offset=stop, length=length) if stop < len(data) else None
-        return _Taken(content, encoding, 0, more)
-    page = max(0, min(part.page or 0, len(starts) - 1))
-    stop = starts[page + 1] if page + 1 < len(starts) else len(data)
-    content, encoding = _text(data[starts[page] : stop])
-    more = Part(page=page + 1) if page + 1 < len(starts) else None
-    return _Taken(content, encoding, page, more)
+def _of_digest(state: SessionState, digest: str) -> tuple[str, str]:
+    """(message id, call id) of the newest output with a digest, or the only one that begins so."""
+    place = state.digests.get(digest)
+    if place is not None:
+        return place
+    match = _SHORTENED.fullmatch(digest)
+    if match is None:
+        raise _unknown("digest")
+    begun = "sha256:" + match[1]
+    places = [place for known, place in state.digests.items() if known.startswith(begun)]
+    if not places:
+        raise _unknown("digest")
+    if len(places) > 1:
+        owners = [_named(state, *place) for place in places]
+        raise Ambiguous(
+            "several outputs have digests that begin like this",
+            hint="give more of the digest",
+            candidates=[
+                {
+                    "occurrence": owner.occurrence,
+                    "messageId": owner.message_id,
+                    "digest": owner.digest,
+                    "bytes": owner.bytes,
+                    "toolName": owner.tool_name,
+                }
+                for owner in owners
+            ],
+        )
+    return places[0]
 
 
-def _text(data: bytes) -> tuple[str, str]:
-    """Bytes as text, or as base64 where they are cut inside a character."""
-    try:
-        return data.decode("utf-8", "surrogatepass"), "utf-8"
-    except UnicodeDecodeError:
-        return base64.b64encode(data).decode("ascii"), "base64"
-
-
-def _check(part: Part) -> None:
-    ways = [
-        part.page is not None,
-        part.offset is not None or part.length is not None,
-        part.start_line is not None or part.end_line is not None,
-    ]
-    if sum(ways) > 1:
-        raise InvalidParams.at("page", "give one of page, offset with length, startLine with endLine")
+def _named(state: SessionState, message_id: str, call_id: str) -> Owner:
+    return _owner(state.results[call_id].index(message_id), _found(state, message_id, call_id))
 
 
 def _unknown(field: str) -> NotFound:

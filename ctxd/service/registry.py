@@ -18,9 +18,12 @@ from ctxd.service.forking import is_unfinished_fork
 from ctxd.service.homes import kin, settle
 from ctxd.service.host import Host
 from ctxd.service.listing import Listing, Row, row_of
+from ctxd.service.model_tools import Toolbox
 from ctxd.service.opening import Fixed, Mode
-from ctxd.service.recall import Shelf
+from ctxd.service.recall_tool import recall_tool
 from ctxd.service.session import Session, Written
+from ctxd.service.stored_form import Shelf
+from ctxd.service.upkeep import Upkeep
 from ctxd.store.deletion import delete_session
 from ctxd.store.event_log import SessionLog, open_log
 from ctxd.store.exports import write_export
@@ -46,6 +49,8 @@ class Registry:
         self.environment.memories.home = self._layout
         self.client = client
         self.shelf = Shelf()
+        self.toolbox = Toolbox([recall_tool(self.shelf)])
+        self.upkeep = Upkeep()
         self.started = self.environment.now()
         self._sessions: dict[str, Session] = {}
         self._layouts: dict[str, Layout] = {}
@@ -141,6 +146,7 @@ class Registry:
     async def close_session(self, session_id: str) -> None:
         """Close one session and release its lease. Raises SessionNotFound."""
         session = self.get(session_id)
+        await self.upkeep.end(session)
         async with session.lane:
             await self._index(session)
             del self._sessions[session_id]
@@ -210,6 +216,7 @@ class Registry:
         """Close everything; what was acknowledged is already on disk."""
         await anyio.to_thread.run_sync(self.environment.watching.close)
         for session in list(self._sessions.values()):
+            await self.upkeep.end(session)
             async with session.lane:
                 await self._index(session)
                 await anyio.to_thread.run_sync(session.close)

@@ -62,6 +62,7 @@ class Rendering:
     """The rendered view of one session."""
 
     def __init__(self) -> None:
+        self.abridged: dict[tuple[str, frozenset[str]], Native | None] = {}
         self._closed: list[Shown] = []
         self._blocks: list[bytes] = []
         self._blocked = 0

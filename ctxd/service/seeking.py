@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import anyio
 import msgspec
 
 from ctxd.core.closeness import closest, weigh_terms
 from ctxd.core.terms import also, positions, query_terms
-from ctxd.model.messages import MessageFacts, Native
-from ctxd.service.searching import CANDIDATES, SNIPPET_CHARS, fill, passages, snippet
-from ctxd.service.session import Session
-from ctxd.store.output_index import Indexed, Mark, Matches, Passage
+from ctxd.model.messages import Native
+from ctxd.service.searching import CANDIDATES, SNIPPET_CHARS, Batch, fill, passages, snippet
+from ctxd.service.session import Session, decode
+from ctxd.store.output_index import Indexed, Matches, Passage
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -31,8 +29,8 @@ async def search(session: Session, query: str, limit: int) -> list[Said]:
     Raises the store's errors.
     """
 
-    async def take(chosen: Sequence[MessageFacts], natives: Sequence[Native], mark: Mark) -> None:
-        await anyio.to_thread.run_sync(_index, session, chosen, natives, mark)
+    async def take(batch: Batch) -> None:
+        await anyio.to_thread.run_sync(_index, session, batch)
 
     asked = query_terms(query)
     async with session.search_lock:
@@ -49,16 +47,16 @@ async def search(session: Session, query: str, limit: int) -> list[Said]:
     return ranked[:limit]
 
 
-def _index(session: Session, wanted: Sequence[MessageFacts], natives: Sequence[Native], mark: Mark) -> None:
+def _index(session: Session, batch: Batch) -> None:
     rows: list[Indexed] = []
-    for facts, native in zip(wanted, natives, strict=True):
-        data = _text(session, native)
+    for facts, raw in zip(batch.messages, batch.raws, strict=True):
+        data = _text(session, Native(raw, decode(raw), facts.dialect))
         for start, part in passages(data) if data else ():
             text = part.decode("utf-8", "ignore")
             rows.append(
                 Indexed(Passage(facts.id, "", "", start, len(part)), "", " ".join([text, *also(text)]))
             )
-    session.message_index.add(rows, mark)
+    session.message_index.add(rows, batch.mark, after=batch.after)
 
 
 def _rank(session: Session, query: str, matches: Matches, natives: dict[str, Native]) -> list[Said]:

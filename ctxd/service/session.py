@@ -263,6 +263,7 @@ class Session:
         """Scan what could not be scanned; what held secrets leaves the ledger. The caller holds the lane."""
         if self.writable and (found := await guarding.rescan(self)) is not None:
             await self.commit([Written(found.event, found.bodies)])
+            self.rendering.abridged.clear()
             await anyio.to_thread.run_sync(self.output_index.begin_anew)
             self.environment.host.view_changed(self, "guard")
         if self.writable and len(self.state.withdrawn) > self.rescans.dropped:

@@ -83,6 +83,10 @@ import type {
   SteerPushResult,
   TokensCountParams,
   TokensCountResult,
+  ToolsCallParams,
+  ToolsCallResult,
+  ToolsListParams,
+  ToolsListResult,
   WorkspaceDidChangeFilesParams,
   WorkspaceReadFileParams,
   WorkspaceReadFileResult,
@@ -147,6 +151,10 @@ export interface RequestsToDaemon {
   "recall/list": { params: RecallListParams; result: RecallListResult };
   /** Search all tool outputs ever stored, by words of what they printed and what they were about. */
   "recall/search": { params: RecallSearchParams; result: RecallSearchResult };
+  /** Declarations of the tools a model may call through the daemon, native to a dialect. */
+  "tools/list": { params: ToolsListParams; result: ToolsListResult };
+  /** Call one of them for a session. What the model gets wrong is an answer with `isError`. */
+  "tools/call": { params: ToolsCallParams; result: ToolsCallResult };
   /** The index of a workspace's memory, within bounds; what is left out is named. */
   "memory/index": { params: MemoryIndexParams; result: MemoryIndexResult };
   /** List the topics. */

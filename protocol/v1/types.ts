@@ -1190,6 +1190,10 @@ export interface RecallHit {
   digest: string;
   /** The page of `recall/fetch` on which the words stand closest together. */
   page: number;
+  /** The line they stand in, from 1. */
+  line: number;
+  /** The byte from which `recall/fetch` brings the words and what follows. */
+  offset: number;
   /** The words around the match. */
   snippet: string;
   /** Higher is better; comparable within one answer. */
@@ -1230,9 +1234,11 @@ export interface RecallNext {
   endLine?: number;
 }
 
-/** `spillBytes`: a stored form longer than this is shown as head, tail and handle. `pageBytes`: size of one recall page. */
+/** How much of tool results is shown when they arrive, and how they are read again. `spillBytes`: a stored form longer than this is shown as its first `headBytes`, its last `tailBytes` and a handle. `turnBytes`: what all results of one assistant turn show together, at most; where they are more, each is cut to its part of that. Both are scaled down in small windows: a turn shows at most `turnShare` of the window (a token taken for 4 bytes), one result half of that. `pageBytes`: size of one recall page. */
 export interface RecallOptions {
   spillBytes?: number;
+  turnBytes?: number;
+  turnShare?: number;
   headBytes?: number;
   tailBytes?: number;
   pageBytes?: number;
@@ -1246,6 +1252,12 @@ export interface RecallSearchParams {
   query: string;
   /** Only outputs of this tool. */
   toolName?: string;
+  /** Only inside the output of this call; the hits are its best places. */
+  toolCallId?: string;
+  /** Only inside the output with this digest. */
+  digest?: string;
+  /** For a reused call id: which owner. */
+  occurrence?: number;
   /** At most so many hits; 10 when absent. */
   limit?: number;
 }
@@ -1805,6 +1817,36 @@ export interface ToolOutputAudit {
   evicted: number;
   /** Can be fetched back byte for byte. */
   recoverable: number;
+}
+
+/** Parameters of `tools/call`. */
+export interface ToolsCallParams {
+  /** Id of the session. */
+  sessionId: string;
+  /** Name of the tool. */
+  name: string;
+  /** An object, as the model gave it; its JSON text is taken too. */
+  arguments?: JsonValue;
+}
+
+/** What to give the model as the call's result. */
+export interface ToolsCallResult {
+  /** At most about a recall page, and never more than one result may show. */
+  content: string;
+  isError: boolean;
+}
+
+/** Parameters of `tools/list`. */
+export interface ToolsListParams {
+  /** The session the tools are for. */
+  sessionId?: string;
+  /** The dialect to declare them in. */
+  dialect: string;
+}
+
+/** Tools to add to the request's own, as they are. */
+export interface ToolsListResult {
+  tools: Native[];
 }
 
 /** A file that a tool call read or changed. */

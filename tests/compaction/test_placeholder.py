@@ -74,7 +74,8 @@ def test_a_clipped_result_keeps_head_and_tail_around_the_notice() -> None:
     assert (head, tail) == ("HEAD", "TAIL")
     assert notice == (
         "[Read src/a.py:1-40: completed, 18.9 KB of output, of which only beginning and end are shown "
-        '(too large for the window). Kept whole; read it with recall {"toolCallId": "toolu_1"}]'
+        '(too large for the window). Kept whole; read it with recall {"toolCallId": "toolu_1"}, '
+        "what is left out from offset 4]"
     )
 
 

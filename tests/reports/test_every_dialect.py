@@ -361,6 +361,7 @@ STRUCTURED = {
 
 @pytest.mark.parametrize("dialect", list(STRUCTURED))
 def test_d49_structured_results_count(host: LocalHost, dialect: str) -> None:
+    host.configure({"recall": {"turnShare": 1.0}})
     talk = Talk(host, dialect)
     talk.user("go")
     talk.call("c1")

@@ -182,3 +182,15 @@ def test_c42_a_switch_from_a_million_to_two_hundred_thousand_is_ready_before_the
     assert max(asked_tokens(asking, script), default=0) <= 16_000
     assert "compaction" not in stages(session.prepare("iteration"))
     sent(session, "iteration")
+
+
+def test_c41_parallel_results_are_capped_together_as_they_are_collected(host: LocalHost) -> None:
+    session = host.open(model=model(200_000))
+    ids = [f"c{n}" for n in range(10)]
+    texts = {i: f"{i} " * 25_000 for i in ids}
+    session.append(user("look"), calls(*ids), results(*texts.items()))
+    shown = {block["tool_use_id"]: block["content"] for block in session.messages("model")[-1]["content"]}
+    assert sum(len(text) for text in shown.values()) <= 200_000
+    for i, text in texts.items():
+        assert shown[i].startswith(i)
+        assert session.fetch(i, offset=0)["content"] == text

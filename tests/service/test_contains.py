@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import pytest
 
-from ctxd.core.facts import digest_of
 from tests.reports.checks import talk
 from tests.service.host import Answer, LocalHost, Refused, Session
 from tests.support.behaviour import behaviour
 
 MODEL = {"id": "claude-sonnet-4-5", "contextWindow": 200_000}
 BODY = "def area(r):\n    return 3.14 * r * r\n" * 40
+DIGEST = "sha256:" + hashlib.sha256(BODY.encode()).hexdigest()
 
 
 @pytest.fixture
@@ -47,10 +48,10 @@ def compact(session: Session) -> None:
 @behaviour("contains.outputs")
 def test_an_output_is_in_context_until_it_is_compacted(session: Session) -> None:
     message_id = ran(session, "c1", BODY, file_path="/a.py")
-    for handle in ("c1", digest_of(BODY), message_id):
+    for handle in ("c1", DIGEST, message_id):
         assert contains(session, handle=handle) == {"inContext": True, "since": message_id}
     compact(session)
-    for handle in ("c1", digest_of(BODY), message_id):
+    for handle in ("c1", DIGEST, message_id):
         assert contains(session, handle=handle) == {"inContext": False, "reason": "compacted"}
 
 
@@ -63,7 +64,7 @@ def test_the_same_bytes_shown_elsewhere_are_in_context(session: Session) -> None
     ran(session, "c1", BODY, file_path="/a.py")
     compact(session)
     newer = ran(session, "c2", BODY, file_path="/b.py")
-    assert contains(session, handle=digest_of(BODY))["since"] == newer
+    assert contains(session, handle=DIGEST)["since"] == newer
     assert contains(session, handle="c1")["inContext"] is False
 
 

@@ -5,16 +5,24 @@ from __future__ import annotations
 import base64
 import hashlib
 import itertools
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ctxd.service.recall import paginate
+from ctxd.core.fold import SessionState
+from ctxd.model.errors import Ambiguous
+from ctxd.model.events import MessagesAppended
+from ctxd.model.messages import MessageFacts, Redacted, ResultFacts
+from ctxd.service.recall import Handle, find
+from ctxd.service.stored_form import paginate
 from tests.service.host import Answer, LocalHost, Refused, Session
+from tests.support.behaviour import behaviour
 
-SMALL = {"recall": {"spillBytes": 200, "headBytes": 40, "tailBytes": 20, "pageBytes": 100}}
+SMALL = {"recall": {"spillBytes": 300, "headBytes": 40, "tailBytes": 20, "pageBytes": 100}}
 
 
 def turn(call_id: str, content: Any, name: str = "Read") -> list[Answer]:
@@ -279,3 +287,143 @@ def test_pages_are_whole_characters_and_end_at_lines_where_they_can(text: str, p
             page.decode()
         assert len(page) <= max(page_bytes, 4)
         assert page.endswith(b"\n") or b"\n" not in page
+
+
+def blob_of(host: LocalHost, session: Session, call_id: str, text: str) -> Path:
+    """Where the ledger keeps the message of a call that printed more than a record holds."""
+    before = set(host.root.rglob("*"))
+    session.append(*turn(call_id, text))
+    (made,) = [p for p in set(host.root.rglob("*")) - before if re.fullmatch("[0-9a-f]{64}", p.name)]
+    return made
+
+
+@behaviour("recall.told-apart")
+def test_unknown_removed_damaged_and_ambiguous_are_told_apart(host: LocalHost) -> None:
+    session = host.open()
+    session.append(GO)
+    removed = blob_of(host, session, "removed", "r" * 1_500_000)
+    damaged = blob_of(host, session, "damaged", "d" * 1_500_000)
+    session.append(*turn("kept", "needle here"))
+    removed.unlink()
+    damaged.write_bytes(b"x" + damaged.read_bytes()[1:])
+    host.reopen()
+    session = host.open()
+    for _ in range(2):
+        for call_id, kind in (("nobody", "notFound"), ("removed", "expired"), ("damaged", "corrupt")):
+            with pytest.raises(Refused) as refused:
+                session.fetch(call_id)
+            assert refused.value.kind == kind
+            answer = session.call("tools/call", name="recall", arguments={"toolCallId": call_id})
+            assert answer["isError"] is True
+        assert session.fetch("kept")["content"] == "needle here"
+    (hit,) = session.call("recall/search", query="needle here")["hits"]
+    assert hit["toolCallId"] == "kept"
+
+
+@behaviour("recall.told-apart")
+def test_a_shortened_digest_finds_its_output_or_names_those_it_may_mean(host: LocalHost) -> None:
+    session = host.open()
+    session.append(GO)
+    texts: dict[str, list[str]] = {}
+    for number in itertools.count():
+        begun = hashlib.sha256(f"text {number}".encode()).hexdigest()[:8]
+        texts.setdefault(begun[:4], []).append(f"text {number}")
+        if len(texts[begun[:4]]) == 2:
+            break
+    digests = []
+    for number, text in enumerate(texts[begun[:4]]):
+        session.append(*turn(f"c{number}", text))
+        digests.append(hashlib.sha256(text.encode()).hexdigest())
+    assert session.fetch(digest=digests[0])["content"] == texts[begun[:4]][0]
+    assert session.fetch(digest="sha256:" + digests[1][:12])["content"] == texts[begun[:4]][1]
+    with pytest.raises(Refused) as refused:
+        session.fetch(digest=digests[0][:4])
+    assert refused.value.kind == "notFound"
+
+
+def test_an_ambiguous_digest_names_its_candidates() -> None:
+    """Digests that begin alike for 8 digits take long to find, so the state is told of two."""
+    state = SessionState()
+    facts = [
+        MessageFacts(
+            id=f"m{n}",
+            role="user",
+            bytes=1,
+            digest="",
+            tokens=1,
+            results=(ResultFacts(call_id=f"c{n}", bytes=n, tokens=1, digest=f"sha256:{'a' * 60}{n:04}"),),
+        )
+        for n in range(2)
+    ]
+    state.apply(MessagesAppended(messages=tuple(facts)), 0)
+    with pytest.raises(Ambiguous) as refused:
+        find(state, Handle(digest="a" * 8))
+    candidates: Any = refused.value.facts["candidates"]
+    assert [(c["messageId"], c["bytes"]) for c in candidates] == [("m0", 0), ("m1", 1)]
+    assert find(state, Handle(digest=f"sha256:{'a' * 60}0001")).facts.id == "m1"
+
+
+@behaviour("recall.redacted")
+def test_recall_says_how_many_secrets_were_cut_out() -> None:
+    state = SessionState()
+    results = tuple(ResultFacts(call_id=i, bytes=1, tokens=1, digest=f"sha256:0{i}") for i in "ab")
+    facts = MessageFacts(
+        id="m",
+        role="user",
+        bytes=1,
+        digest="",
+        tokens=1,
+        results=results,
+        redacted=(Redacted("a", "aws", 2), Redacted("b", "github", 1)),
+    )
+    state.apply(MessagesAppended(messages=(facts,)), 0)
+    assert find(state, Handle(tool_call_id="a")).redacted == ("aws", "aws")
+    assert find(state, Handle(tool_call_id="b")).redacted == ("github",)
+    assert find(state, Handle(message_id="m")).redacted == ("aws", "aws", "github")
+
+
+@behaviour("recall.inside")
+def test_search_inside_one_output_has_its_places_by_line_and_offset(host: LocalHost) -> None:
+    host.configure({"recall": {"pageBytes": 1_000}})
+    session = host.open(dialect="openai-chat")
+    session.append(GO)
+    rows = [f"row {number} of nothing" for number in range(3_000)]
+    rows[400], rows[2_900] = "the marmot sleeps", "the marmot wakes"
+    session.append(*chat_turn("c", "\n".join(rows)))
+    session.append(*chat_turn("c", "marmot " * 50))
+    first = session.call("recall/search", query="marmot", toolCallId="c", occurrence=0)["hits"]
+    assert sorted(hit["line"] for hit in first) == [401, 2_901]
+    for hit in first:
+        assert hit["occurrence"] == 0
+        assert "marmot" in session.fetch("c", occurrence=0, offset=hit["offset"], length=1_600)["content"]
+        assert "marmot" in session.fetch("c", occurrence=0, page=hit["page"])["content"]
+        line = session.fetch("c", occurrence=0, startLine=hit["line"], endLine=hit["line"])
+        assert line["content"].startswith("the marmot")
+    newest = session.call("recall/search", query="marmot", toolCallId="c")["hits"]
+    assert {hit["occurrence"] for hit in newest} == {1}
+    digest = session.fetch("c", occurrence=0)["digest"]
+    by_digest = session.call("recall/search", query="marmot", digest=digest)["hits"]
+    assert [hit["line"] for hit in by_digest] == [hit["line"] for hit in first]
+    assert session.call("recall/search", query="beaver", toolCallId="c")["hits"] == []
+    with pytest.raises(Refused) as refused:
+        session.call("recall/search", query="marmot", toolCallId="nobody")
+    assert refused.value.kind == "notFound"
+
+
+def test_a_page_is_right_after_the_size_of_pages_was_changed(host: LocalHost) -> None:
+    session = host.open()
+    session.append(GO, *turn("c1", "word " * 9_000 + "marmot " + "word " * 9_000))
+    assert session.call("recall/search", query="marmot")["hits"][0]["page"] == 0
+    host.configure({"recall": {"pageBytes": 1_000}})
+    (hit,) = session.call("recall/search", query="marmot")["hits"]
+    assert "marmot" in session.fetch("c1", page=hit["page"])["content"]
+
+
+def test_binary_in_an_output_comes_back_as_it_was(host: LocalHost) -> None:
+    session = host.open()
+    text = bytes(range(256)).decode("latin-1") * 300
+    session.append(GO, *turn("c1", text))
+    assert b"".join(map(content_of, follow(session, toolCallId="c1"))) == text.encode()
+    cut = session.fetch("c1", offset=129, length=1)
+    assert cut["encoding"] == "base64"
+    assert content_of(cut) == text.encode()[129:130]

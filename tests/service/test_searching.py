@@ -81,6 +81,14 @@ def test_an_output_is_hit_once_however_many_of_its_passages_match(host: LocalHos
     assert [hit["toolCallId"] for hit in search(session, "needle")] in (["long", "short"], ["short", "long"])
 
 
+def test_a_very_long_output_does_not_hide_the_others(host: LocalHost) -> None:
+    session = begun(host)
+    for number in range(6):
+        ran(session, f"c{number}", f"needle {number} among other words of this output")
+    ran(session, "long", "needle\n" * 100_000)
+    assert {hit["toolCallId"] for hit in search(session, "needle")} == {*(f"c{n}" for n in range(6)), "long"}
+
+
 def test_limit_and_tool_name_are_kept(host: LocalHost) -> None:
     session = begun(host)
     for number in range(6):
@@ -253,7 +261,7 @@ def test_a_snippet_is_short_and_holds_the_best_words_even_on_one_long_line(host:
 @pytest.mark.parametrize("size", [0, 1, PASSAGE_BYTES, PASSAGE_BYTES + 1, 5 * PASSAGE_BYTES])
 def test_passages_cover_an_output_and_overlap(size: int) -> None:
     data = bytes(n % 251 for n in range(size))
-    parts = passages(data)
+    parts = list(passages(data))
     assert all(data[start : start + len(part)] == part for start, part in parts)
     assert parts[-1][0] + len(parts[-1][1]) == size
     for (start, part), (later, _) in pairwise(parts):

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxd.store.output_index import Indexed, Mark, OutputIndex, Passage
+from ctxd.model.errors import StorageFailed
+from ctxd.store.output_index import Indexed, Mark, OutputIndex, Paging, Passage
 from tests.support.behaviour import behaviour
 
 
@@ -126,3 +127,48 @@ def test_a_damaged_index_is_begun_anew_and_its_mark_is_the_beginning(path: Path,
 def test_its_file_is_for_the_owner_alone(path: Path, index: OutputIndex) -> None:
     fill(index, "alpha")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_an_index_that_is_stopped_keeps_nothing_of_what_was_being_added(index: OutputIndex) -> None:
+    fill(index, "alpha")
+    rows = [Indexed(passage(n), "", "beta") for n in range(1, 2_000)]
+    before = index.mark()
+
+    def giving() -> Iterator[Indexed]:
+        yield from rows[:700]
+        index.stop()
+        yield from rows[700:]
+
+    with pytest.raises(StorageFailed):
+        index.add(giving(), Mark(9, "m9"))
+    index.close()
+    assert (index.mark(), found(index, "beta"), found(index, "alpha")) == (before, [], ["m0"])
+    index.add(rows, Mark(9, "m9"), after=before)
+    assert len(found(index, "beta")) == 10
+
+
+def test_nothing_is_added_behind_a_mark_that_is_not_there_any_more(index: OutputIndex) -> None:
+    fill(index, "alpha")
+    before = index.mark()
+    index.begin_anew()
+    index.add([Indexed(passage(5), "", "beta")], Mark(9, "m9"), after=before)
+    assert (index.mark(), found(index, "beta")) == (Mark(), [])
+
+
+def test_words_that_are_everywhere_are_found_with_those_that_are_rare(index: OutputIndex) -> None:
+    rows = [Indexed(passage(n), "", "common everywhere" + (" rare" if n == 7 else "")) for n in range(30_000)]
+    index.add(rows, Mark(30_000, "m29999"))
+    assert found(index, "common", "rare", "everywhere")[0] == "m7"
+    assert found(index, "common", "everywhere")[0] == "m29999"
+    assert index.search(["common", "rare"], tool="Read", limit=3).best[0].passage.message_id == "m7"
+    one = index.search(["common", "everywhere"], tool=None, limit=5, within=("m3", "c3"))
+    assert [match.passage.message_id for match in one.best] == ["m3"]
+
+
+def test_the_bytes_of_a_passage_and_the_pages_of_an_output_are_kept(index: OutputIndex) -> None:
+    text = "alpha é".encode()
+    paging = Paging("m1", "c1", 100, (0, 90, 2**40))
+    index.add([Indexed(passage(1), "", "alpha", text)], Mark(1, "m1"), paging=[paging])
+    assert index.search(["alpha"], tool=None, limit=1).best[0].text == text
+    assert index.paging("m1", "c1") == paging
+    assert index.paging("m1", "c2") is None

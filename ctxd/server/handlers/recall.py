@@ -6,6 +6,7 @@ from ctxd.server.calls import Call
 from ctxd.server.wire import recall as wire
 from ctxd.service import recall, searching
 from ctxd.service.registry import Registry
+from ctxd.service.stored_form import Part
 
 LIST_LIMIT = 500
 """Entries of a page when the host names no limit."""
@@ -17,32 +18,31 @@ SEARCH_LIMIT = 10
 async def fetch(registry: Registry, params: wire.RecallFetchParams, call: Call) -> wire.RecallFetchResult:
     session = registry.get(params.session_id)
     session.refresh()
-    part = recall.Part(
+    part = Part(
         page=params.page,
         offset=params.offset,
         length=params.length,
         start_line=params.start_line,
         end_line=params.end_line,
     )
-    found = await recall.fetch(
-        session,
-        registry.shelf,
-        part,
-        tool_call_id=params.tool_call_id,
-        digest=params.digest,
-        message_id=params.message_id,
+    handle = recall.Handle(
+        tool_call_id=params.tool_call_id or "",
+        digest=params.digest or "",
+        message_id=params.message_id or "",
         occurrence=params.occurrence,
     )
+    fetched = await recall.fetch(session, registry.shelf, part, handle)
+    found = fetched.found
     return wire.RecallFetchResult(
-        content=found.content,
-        encoding="utf-8" if found.encoding == "utf-8" else "base64",
-        page=found.page,
-        pages=found.pages,
-        total_bytes=found.total_bytes,
-        digest=found.digest,
+        content=fetched.content,
+        encoding="utf-8" if fetched.encoding == "utf-8" else "base64",
+        page=fetched.page,
+        pages=fetched.pages,
+        total_bytes=fetched.total_bytes,
+        digest=fetched.digest,
         tool_name=found.tool_name,
-        redactions=found.redactions,
-        next=_next(params, found),
+        redactions=len(found.redacted),
+        next=_next(params, fetched),
         candidates=[
             wire.RecallCandidate(
                 occurrence=c.occurrence,
@@ -82,8 +82,15 @@ async def list_outputs(
 async def search(registry: Registry, params: wire.RecallSearchParams, call: Call) -> wire.RecallSearchResult:
     session = registry.get(params.session_id)
     session.refresh()
+    within: tuple[str, str] | None = None
+    if params.tool_call_id or params.digest:
+        handle = recall.Handle(
+            tool_call_id=params.tool_call_id or "", digest=params.digest or "", occurrence=params.occurrence
+        )
+        found = recall.find(session.state, handle)
+        within = found.facts.id, found.result.call_id if found.result else ""
     hits = await searching.search(
-        session, params.query, tool=params.tool_name, limit=params.limit or SEARCH_LIMIT
+        session, params.query, tool=params.tool_name, limit=params.limit or SEARCH_LIMIT, within=within
     )
     return wire.RecallSearchResult(
         hits=[
@@ -91,6 +98,8 @@ async def search(registry: Registry, params: wire.RecallSearchParams, call: Call
                 tool_call_id=hit.tool_call_id,
                 digest=hit.digest,
                 page=hit.page,
+                line=hit.line,
+                offset=hit.offset,
                 snippet=hit.snippet,
                 score=hit.score,
                 occurrence=hit.occurrence,
@@ -100,8 +109,8 @@ async def search(registry: Registry, params: wire.RecallSearchParams, call: Call
     )
 
 
-def _next(params: wire.RecallFetchParams, found: recall.Fetched) -> wire.RecallNext | None:
-    part = found.next
+def _next(params: wire.RecallFetchParams, fetched: recall.Fetched) -> wire.RecallNext | None:
+    part = fetched.next
     if part is None:
         return None
     return wire.RecallNext(
@@ -109,7 +118,7 @@ def _next(params: wire.RecallFetchParams, found: recall.Fetched) -> wire.RecallN
         tool_call_id=params.tool_call_id,
         digest=params.digest,
         message_id=params.message_id,
-        occurrence=found.occurrence,
+        occurrence=fetched.found.occurrence,
         page=part.page,
         offset=part.offset,
         length=part.length,

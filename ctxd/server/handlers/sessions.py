@@ -63,6 +63,7 @@ async def append_messages(
         expected_revision=params.expected_revision,
         client_id=params.client_id or "",
     )
+    registry.upkeep.begin(session, [size for _, _, size in done.spilled])
     return wire.SessionAppendResult(
         revision=done.revision,
         message_ids=list(done.message_ids),

@@ -28,6 +28,6 @@ METHODS = (
         recall.RecallSearchResult,
         "Search all tool outputs ever stored, by words of what they printed and what they were about.",
         handler=handled_by("recall", "search"),
-        errors=(*READ, "corrupt"),
+        errors=(*READ, "notFound", "ambiguous", "corrupt", "expired"),
     ),
 )

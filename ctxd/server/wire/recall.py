@@ -98,6 +98,11 @@ class RecallSearchParams(SessionParams):
 
     query: str = Field(min_length=1, max_length=4000, description="Words to look for.")
     tool_name: str | None = Field(default=None, description="Only outputs of this tool.")
+    tool_call_id: str | None = Field(
+        default=None, description="Only inside the output of this call; the hits are its best places."
+    )
+    digest: str | None = Field(default=None, description="Only inside the output with this digest.")
+    occurrence: Count | None = Field(default=None, description="For a reused call id: which owner.")
     limit: int | None = Field(default=None, ge=1, le=100, description="At most so many hits; 10 when absent.")
 
 
@@ -107,6 +112,8 @@ class RecallHit(Wire):
     tool_call_id: str
     digest: str
     page: Count = Field(description="The page of `recall/fetch` on which the words stand closest together.")
+    line: Count = Field(description="The line they stand in, from 1.")
+    offset: Count = Field(description="The byte from which `recall/fetch` brings the words and what follows.")
     snippet: str = Field(description="The words around the match.")
     score: float = Field(description="Higher is better; comparable within one answer.")
     occurrence: Count | None = Field(default=None, description="For a reused id: which owner.")
