@@ -176,6 +176,10 @@ BEHAVIOURS: dict[str, Behaviour] = {
         "Every request of a recorded session is lawful and typed by the SDK, in every dialect.",
         "issue 4, shows 1",
     ),
+    "recordings.every-dialect": Behaviour(
+        "Every recording is managed in every dialect, and every request is sendable and typed by the SDK.",
+        "issue 4, shows 1",
+    ),
     "recordings.recall": Behaviour("Every output of a recorded session comes back.", "issue 4, shows 1"),
     "reports.every-dialect": Behaviour(
         "What reports A and D ask holds in every dialect where their shape exists.", "issue 4, shows 5"
