@@ -176,6 +176,10 @@ BEHAVIOURS: dict[str, Behaviour] = {
         "Every request of a recorded session is lawful and typed by the SDK, in every dialect.",
         "issue 4, shows 1",
     ),
+    "projection.lapsed": Behaviour(
+        "Reasoning that its provider leaves out once the user speaks again is not counted from then on.",
+        "behaviour.md §2",
+    ),
     "recordings.every-dialect": Behaviour(
         "Every recording is managed in every dialect, and every request is sendable and typed by the SDK.",
         "issue 4, shows 1",

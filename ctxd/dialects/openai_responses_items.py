@@ -175,13 +175,16 @@ def read_output(item: Mapping[str, Any]) -> tuple[str, tuple[Media, ...], int]:
 
 
 def _reasoning(item: Mapping[str, Any]) -> Reasoning:
-    """Always signed: it goes back as it came, with the item it led to.
+    """Always signed: it goes back as it came, with the item it led to. It lapses when the user speaks again.
+
+    The provider then takes it and leaves it out of the prompt (OpenAI, "Reasoning models"). Measured on the
+    12 turns of a Codex session: the prompts were reported smaller by what it weighs, within 3 %.
 
     The text is the reasoning itself where the server gives it, else its summary. What is readable of
     sealed reasoning is part of it and not weighed twice.
     """
     text = "\n".join(_texts(item, "content") or _texts(item, "summary"))
-    return Reasoning(text, True, max(0, _sealed_bytes(item) - wire_size(text)))
+    return Reasoning(text, True, max(0, _sealed_bytes(item) - wire_size(text)), lapses=True)
 
 
 def _texts(item: Mapping[str, Any], member: str) -> list[str]:

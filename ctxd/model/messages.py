@@ -74,6 +74,7 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     `user_turn` is true when a person speaks. `inserted` names what ctxd itself put there.
     `source` is the id of the message this one stands for (`truncated`, `compact`), else "".
     `blob` is the ledger digest of `raw` when it is too large for the log. `dialect` is as in `Native`.
+    `lapses`: all of it is reasoning that the provider leaves out once the user speaks again.
     """
 
     id: str
@@ -93,6 +94,7 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     source: str = ""
     blob: str = ""
     dialect: str = ""
+    lapses: bool = False
 
     def counted(self, tokens: int, sizes: tuple[int, ...]) -> MessageFacts:
         """The same facts with a deferred count filled in; `sizes` are the results' tokens in order."""

@@ -120,13 +120,18 @@ async def _answer(session: Session, asked: Asked, shrunk: Shrunk) -> Request:
 
 
 async def weigh_pending(session: Session, pending: Sequence[Native]) -> tuple[Load, int]:
-    """What pending messages weigh, and their bytes. Raises InvalidMessages for shapes that are wrong."""
+    """What pending messages add to the view's weight, and their bytes.
+
+    They take away the reasoning that lapses when the user speaks. Raises InvalidMessages for wrong shapes.
+    """
     if not pending:
         return Load(), 0
     views = read_views(session.dialect.view, pending, "pending")
     weigher = await session.weigher()
     weights = [weigh(view, weigher) for view in views]
-    load = Load(view=sum(w[0] for w in weights), media=sum(w[1] for w in weights))
+    lapsing = session.state.lapsing if any(view.role == "user" for view in views) else ()
+    gone = sum(entry.tokens for entry in lapsing)
+    load = Load(view=sum(w[0] for w in weights) - gone, media=sum(w[1] for w in weights))
     return load, sum(len(native.raw) for native in pending)
 
 
