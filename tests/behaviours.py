@@ -195,6 +195,13 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "switch.policy": Behaviour(
         "Elision, compaction, pins and undo work over messages of two dialects.", "issue 4, build"
     ),
+    "switch.calls": Behaviour(
+        "Calls from before a switch and after it never share an id where the provider wants them unique.",
+        "issue 4, build",
+    ),
+    "switch.losses": Behaviour(
+        "Every request says what of it did not cross from the dialect it came in.", "issue 4, build"
+    ),
     "export.dialect": Behaviour("A native export is in the dialect asked for.", "issue 4, build"),
     "wire.native-bytes": Behaviour("A native message is the same bytes in and out.", "protocol.md §2"),
     "wire.null": Behaviour(

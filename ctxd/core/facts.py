@@ -182,6 +182,7 @@ def describe(
         hidden=hidden,
         dialect=native.dialect,
         lapses=lapses and len(view.blocks) == 1,
+        item=view.item,
     )
 
 

@@ -81,10 +81,14 @@ Block: TypeAlias = Text | Media | ToolCall | ToolResult | Reasoning | Opaque
 
 
 class MessageView(msgspec.Struct, frozen=True, dict=True):
-    """One native message read as blocks, in the message's own order."""
+    """One native message read as blocks, in the message's own order.
+
+    `item` is the provider's id of it where its laws know one, else "".
+    """
 
     role: Role
     blocks: tuple[Block, ...]
+    item: str = ""
 
     @cached_property
     def calls(self) -> tuple[ToolCall, ...]:

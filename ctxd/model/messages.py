@@ -74,6 +74,7 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     `user_turn` is true when a person speaks. `inserted` names what ctxd itself put there.
     `source` is the id of the message this one stands for (`truncated`, `compact`), else "".
     `blob` is the ledger digest of `raw` when it is too large for the log. `dialect` is as in `Native`.
+    `item` is the provider's id of the message where its laws know one, else "".
     `lapses`: all of it is reasoning that the provider leaves out once the user speaks again.
     """
 
@@ -95,6 +96,7 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     blob: str = ""
     dialect: str = ""
     lapses: bool = False
+    item: str = ""
 
     def counted(self, tokens: int, sizes: tuple[int, ...]) -> MessageFacts:
         """The same facts with a deferred count filled in; `sizes` are the results' tokens in order."""

@@ -18,7 +18,7 @@ from ctxd.model.errors import CtxdError
 from ctxd.model.events import Load, StageFailed
 from ctxd.model.messages import Native
 from ctxd.service.admission import read_views
-from ctxd.service.rendering import Shown
+from ctxd.service.rendering import Lost, Shown
 from ctxd.service.session import Prepared, Session, Written
 from ctxd.service.shrinking import Cost, PreparePhase, Shrunk, Stage, Wanted, is_settled, shrink
 
@@ -33,7 +33,10 @@ class CacheFacts(msgspec.Struct, frozen=True):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """A request ready to send. `messages` is the JSON of its messages, neighbours may be joined by commas."""
+    """A request ready to send. `messages` is the JSON of its messages, neighbours may be joined by commas.
+
+    `lost` is what of them did not cross from the dialect it came in.
+    """
 
     request_id: str
     revision: int
@@ -48,6 +51,7 @@ class Request(msgspec.Struct, frozen=True):
     compacted: bool
     replaced: bool
     cache: CacheFacts
+    lost: tuple[Lost, ...] = ()
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -116,6 +120,7 @@ async def _answer(session: Session, asked: Asked, shrunk: Shrunk) -> Request:
         compacted=shrunk.compacted,
         replaced=replaced,
         cache=cache,
+        lost=tuple(session.rendering.lost),
     )
 
 

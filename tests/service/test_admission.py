@@ -8,12 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ctxd.dialects.registry import NAMES
 from tests.dialects.lists import any_list, lawful_list
 from tests.dialects.notation import Messages
 from tests.service.host import LocalHost, Refused, Session
 from tests.support.behaviour import behaviour
 
-DIALECTS = ("anthropic", "openai-chat")
+DIALECTS = NAMES
 
 _names = itertools.count()
 _checked = settings(

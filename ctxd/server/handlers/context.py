@@ -58,6 +58,7 @@ async def prepare(
         context_management=clearing_payload(session.dialect.name, session.environment.settings.clearing),
         cache=shapes.cache(session, made.cache),
         steering=[],
+        losses=shapes.losses(made.lost),
     )
 
 
