@@ -180,6 +180,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
         "Reasoning that its provider leaves out once the user speaks again is not counted from then on.",
         "behaviour.md §2",
     ),
+    "admission.items": Behaviour("An item id of the Responses API stands in a view once.", "issue 4, build"),
     "recordings.every-dialect": Behaviour(
         "Every recording is managed in every dialect, and every request is sendable and typed by the SDK.",
         "issue 4, shows 1",
