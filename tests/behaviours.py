@@ -176,6 +176,15 @@ BEHAVIOURS: dict[str, Behaviour] = {
         "Every request of a recorded session is lawful and typed by the SDK, in every dialect.",
         "issue 4, shows 1",
     ),
+    "projection.lapsed": Behaviour(
+        "Reasoning that its provider leaves out once the user speaks again is not counted from then on.",
+        "behaviour.md §2",
+    ),
+    "admission.items": Behaviour("An item id of the Responses API stands in a view once.", "issue 4, build"),
+    "recordings.every-dialect": Behaviour(
+        "Every recording is managed in every dialect, and every request is sendable and typed by the SDK.",
+        "issue 4, shows 1",
+    ),
     "recordings.recall": Behaviour("Every output of a recorded session comes back.", "issue 4, shows 1"),
     "reports.every-dialect": Behaviour(
         "What reports A and D ask holds in every dialect where their shape exists.", "issue 4, shows 5"
@@ -186,6 +195,13 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "switch.stands": Behaviour("A switch stands after a restart and in a fork.", "issue 4, build"),
     "switch.policy": Behaviour(
         "Elision, compaction, pins and undo work over messages of two dialects.", "issue 4, build"
+    ),
+    "switch.calls": Behaviour(
+        "Calls from before a switch and after it never share an id where the provider wants them unique.",
+        "issue 4, build",
+    ),
+    "switch.losses": Behaviour(
+        "Every request says what of it did not cross from the dialect it came in.", "issue 4, build"
     ),
     "export.dialect": Behaviour("A native export is in the dialect asked for.", "issue 4, build"),
     "wire.native-bytes": Behaviour("A native message is the same bytes in and out.", "protocol.md §2"),

@@ -79,7 +79,7 @@ def describe(
         tokens, _, sizes = weigh(view, weigher)
         media = weigher.media
     media_tokens = media_bytes = 0
-    signed = spoken = False
+    signed = spoken = lapses = False
     for block in view.blocks:
         if isinstance(block, ToolResult):
             continue
@@ -88,7 +88,7 @@ def describe(
             media_bytes += block.wire_bytes
             media_tokens += media(block) if media else 0
         elif isinstance(block, Reasoning):
-            signed = signed or block.signed
+            signed, lapses = signed or block.signed, lapses or block.lapses
     results: tuple[ResultFacts, ...] = ()
     if view.results:
         results = tuple([_result(result, size, media) for result, size in zip(view.results, sizes)])
@@ -118,6 +118,8 @@ def describe(
         redacted=native.redacted,
         unscanned=native.unscanned,
         files=files,
+        lapses=lapses and len(view.blocks) == 1,
+        item=view.item,
     )
 
 

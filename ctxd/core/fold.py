@@ -13,7 +13,7 @@ from typing import assert_never
 
 import msgspec
 
-from ctxd.core import epochs, fixed, recent, reported, scanned, steering
+from ctxd.core import deferred, epochs, fixed, lapsing, recent, reported, scanned, steering
 from ctxd.core.anchor import Anchor
 from ctxd.core.calibration import Calibration
 from ctxd.core.transcript import Transcript
@@ -52,16 +52,17 @@ from ctxd.model.summary import SessionSummary
 
 
 class Entry(msgspec.Struct, eq=False, gc=False):
-    """One message of the model view, with what was elided from it."""
+    """One message of the model view, with what was elided from it; `lapsed` is as in `lapsing`."""
 
     facts: MessageFacts
     turn: int
     elided: tuple[Elision, ...] = ()
+    lapsed: bool = False
 
     @property
     def tokens(self) -> int:
-        """Base tokens as shown, 0 while they are not counted."""
-        shown = max(0, self.facts.tokens)
+        """Base tokens as the provider reads it, 0 while they are not counted."""
+        shown = 0 if self.lapsed else max(0, self.facts.tokens)
         return shown - sum([e.saved for e in self.elided]) if self.elided else shown
 
     @property
@@ -78,7 +79,7 @@ class Entry(msgspec.Struct, eq=False, gc=False):
 
     def copy(self) -> Entry:
         """The message as shown now; what is elided later leaves the copy as it is."""
-        return Entry(self.facts, self.turn, self.elided)
+        return Entry(self.facts, self.turn, self.elided, self.lapsed)
 
     def digest(self) -> bytes:
         """Identity of what is shown: the message's bytes and every placeholder in it; 32 bytes."""
@@ -121,6 +122,7 @@ class SessionState(Transcript):
         self.view_tokens = 0
         self.view_media = 0
         self.view_bytes = 0
+        self.lapsing: list[Entry] = []
         self.anchor: Anchor | None = None
         self.calibration = Calibration()
         self.unseen = 0.0
@@ -173,7 +175,7 @@ class SessionState(Transcript):
             case MessagesAppended():
                 self._append(event, at)
             case TokensCounted():
-                self._count(event)
+                deferred.count(self, event)
             case RequestReported():
                 reported.report(self, event, at)
             case ViewElided():
@@ -305,28 +307,13 @@ class SessionState(Transcript):
         self.view_tokens += sum(tokens)
         self.view_media += sum([facts.media_tokens for facts in messages])
         self.view_bytes += sum([facts.bytes for facts in messages])
+        lapsing.extend(self, entries)
         return entries
 
     def _add(self, entry: Entry) -> None:
         self.view_tokens += entry.tokens
         self.view_media += entry.media
         self.view_bytes += entry.size
-
-    def _count(self, event: TokensCounted) -> None:
-        counts = {count[0]: count for count in event.counts if count[0] in self.uncounted}
-        self.uncounted.difference_update(counts)
-        positions, places, view = self.positions, self.places, self.view
-        for message_id, tokens, sizes in counts.values():
-            position = positions[message_id]
-            facts = self.transcript[position].counted(tokens, sizes)
-            self.transcript[position] = self.entries[position].facts = facts
-            if message_id not in places:
-                continue
-            view[places[message_id]].facts = facts
-            self.view_tokens += tokens
-            if self.anchor is not None:
-                paid = self.anchor.recount(position, tokens)
-                self.unseen = max(0.0, self.unseen - self.ratio * paid)
 
     def _shorten(self, elisions: tuple[Elision, ...]) -> None:
         for elision in elisions:
@@ -366,6 +353,7 @@ class SessionState(Transcript):
         self.view = entries
         self._places, self._placed = {}, 0
         self._newest_assistant, self._searched = -1, 0
+        lapsing.settle(self)
         self.view_tokens = sum([entry.tokens for entry in entries])
         self.view_media = sum([entry.media for entry in entries])
         self.view_bytes = sum([entry.size for entry in entries])
@@ -377,6 +365,7 @@ class SessionState(Transcript):
         entry = Entry(facts, self.turn)
         self.view.append(entry)
         self._add(entry)
+        lapsing.extend(self, [entry])
         self._chain.update(entry.digest())
 
     def _rechain(self) -> None:

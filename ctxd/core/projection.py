@@ -85,7 +85,8 @@ def project(
         source = "provider" if exact else "provider_plus_estimate"
         decisive = tokens
     tail = newest or Load()
-    base = round(state.unseen + ratio * (load.fixed + tail.view + extra.view)) + tail.media + extra.media
+    held = load.fixed + max(0, tail.view + extra.view)
+    base = round(state.unseen + ratio * held) + tail.media + extra.media
     return Projection(
         tokens=tokens,
         low=max(0, int(low)),

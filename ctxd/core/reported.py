@@ -58,7 +58,8 @@ def set_anchor(state: SessionState, usage: Usage, load: Load, response: Load, *,
 def take_answer(state: SessionState, anchor: Anchor, entry: Entry) -> None:
     """The first message behind a reported request is its answer, or nothing is known of it (E §2.4)."""
     if entry.facts.role == "assistant":
-        anchor.take_answer(entry.tokens, entry.media)
+        # What has lapsed since was a part of the answer all the same.
+        anchor.take_answer(max(0, entry.facts.tokens) if entry.lapsed else entry.tokens, entry.media)
     else:
         state.anchor = None
 

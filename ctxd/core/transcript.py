@@ -48,6 +48,7 @@ class Transcript:
         self._positions: dict[str, int] = {}
         self._calls: dict[str, list[tuple[str, CallFacts]]] = {}
         self._results: dict[str, list[str]] = {}
+        self._items: dict[str, list[str]] = {}
         self._digests: dict[str, tuple[str, str]] = {}
         self._positioned = 0
         self._read = 0
@@ -76,6 +77,12 @@ class Transcript:
         """Call id to the messages that answer it, oldest first."""
         self._read_on()
         return self._results
+
+    @property
+    def items(self) -> dict[str, list[str]]:
+        """The provider's id of an item to the messages that have it, oldest first."""
+        self._read_on()
+        return self._items
 
     @property
     def digests(self) -> dict[str, tuple[str, str]]:
@@ -129,6 +136,8 @@ class Transcript:
         with self._lock:
             start, stop = self._read, len(self.transcript)
             for facts in self.transcript[start:stop]:
+                if facts.item:
+                    self._items.setdefault(facts.item, []).append(facts.id)
                 for call in facts.calls:
                     self._calls.setdefault(call.call_id, []).append((facts.id, call))
                 for result in facts.results:

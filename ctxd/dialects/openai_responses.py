@@ -22,9 +22,11 @@ from ctxd.dialects.openai_responses_items import (
     read_item,
     read_part,
 )
+from ctxd.dialects.openai_responses_mending import settle_ids
 from ctxd.dialects.rules.calls_answered import CallsAnswered
 from ctxd.dialects.rules.calls_unique import CallsUnique
 from ctxd.dialects.rules.content_present import ContentPresent
+from ctxd.dialects.rules.items_unique import ItemsUnique
 from ctxd.dialects.rules.reasoning_bound import ReasoningBound
 from ctxd.dialects.rules.results_first import ResultsFirst
 from ctxd.dialects.rules.results_owned import ResultsOwned
@@ -54,6 +56,7 @@ class OpenAIResponses:
         content, unique, bound = ContentPresent("items"), CallsUnique("request"), ReasoningBound()
         self.rules: tuple[Rule, ...] = (
             content,
+            ItemsUnique(),
             unique,
             bound,
             ResultsOwned("items"),
@@ -65,6 +68,7 @@ class OpenAIResponses:
         self._steps: tuple[mending.Step, ...] = (
             leave_out(content),
             clean_results(content),
+            settle_ids,
             leave_out(unique),
             leave_out(bound),
             settle_results("items"),

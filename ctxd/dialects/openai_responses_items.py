@@ -71,22 +71,35 @@ def item_type(item: Mapping[str, Any]) -> str:
 def read_item(item: Mapping[str, Any]) -> MessageView:
     """The view of an item. Raises BadShape."""
     kind = item_type(item)
+    role, blocks = _read(item, kind)
+    return MessageView(role, blocks, _item_id(item, kind))
+
+
+def _read(item: Mapping[str, Any], kind: str) -> tuple[Role, tuple[Block, ...]]:
     if kind == "message":
         role = _ROLES.get(text_member(item, "role", ""))
         if role is None:
             raise BadShape("role", "must be user, assistant, system or developer")
-        return MessageView(role, _message(item))
+        return role, _message(item)
     if kind in CALLS:
-        return MessageView("assistant", (_call(item, CALLS[kind]),))
+        return "assistant", (_call(item, CALLS[kind]),)
     if kind in OUTPUTS:
-        return MessageView("tool", (_output(item, kind),))
+        return "tool", (_output(item, kind),)
     if kind == "reasoning":
-        return MessageView("assistant", (_reasoning(item),))
+        return "assistant", (_reasoning(item),)
     if kind in _COMPACTIONS:
         # Opaque beside what it weighs: it is no reasoning, and nothing is bound to it.
         sealed = Reasoning("", False, _sealed_bytes(item))
-        return MessageView("assistant", (sealed, Opaque(kind, "{}")))
-    return MessageView("assistant", (Opaque(kind, compact(item, "")),))
+        return "assistant", (sealed, Opaque(kind, "{}"))
+    return "assistant", (Opaque(kind, compact(item, "")),)
+
+
+def _item_id(item: Mapping[str, Any], kind: str) -> str:
+    """The id an item has of its own; a local shell's output and an approval name their call by `id`."""
+    given = item.get("id")
+    if kind in ("local_shell_call_output", "mcp_approval_request") or not isinstance(given, str):
+        return ""
+    return given
 
 
 def output_call_id(item: Mapping[str, Any]) -> str:
@@ -175,13 +188,16 @@ def read_output(item: Mapping[str, Any]) -> tuple[str, tuple[Media, ...], int]:
 
 
 def _reasoning(item: Mapping[str, Any]) -> Reasoning:
-    """Always signed: it goes back as it came, with the item it led to.
+    """Always signed: it goes back as it came, with the item it led to. It lapses when the user speaks again.
+
+    The provider then takes it and leaves it out of the prompt (OpenAI, "Reasoning models"). Measured on the
+    12 turns of a Codex session: the prompts were reported smaller by what it weighs, within 3 %.
 
     The text is the reasoning itself where the server gives it, else its summary. What is readable of
     sealed reasoning is part of it and not weighed twice.
     """
     text = "\n".join(_texts(item, "content") or _texts(item, "summary"))
-    return Reasoning(text, True, max(0, _sealed_bytes(item) - wire_size(text)))
+    return Reasoning(text, True, max(0, _sealed_bytes(item) - wire_size(text)), lapses=True)
 
 
 def _texts(item: Mapping[str, Any], member: str) -> list[str]:

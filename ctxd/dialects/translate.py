@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -64,9 +64,17 @@ def translate(
 
 
 def carry(
-    messages: Sequence[Mapping[str, Any]], source: Dialect, target: Dialect, *, policy: Policy | None = None
+    messages: Sequence[Mapping[str, Any]],
+    source: Dialect,
+    target: Dialect,
+    *,
+    policy: Policy | None = None,
+    taken: Iterable[str] = (),
 ) -> Carried:
-    """As `translate`, but what the target's laws ask is left to whoever mends the whole list."""
+    """As `translate`, but what the target's laws ask is left to whoever mends the whole list.
+
+    `taken` are the ids of calls that stand before these messages.
+    """
     takes = policy or POLICIES[target.name]
     losses: list[Loss] = []
 
@@ -81,7 +89,7 @@ def carry(
     for index, message in enumerate(messages):
         source.view(message)
         turns.append(reader.read(message, index, noting(index)))
-    names = _Names(takes)
+    names = _Names(takes, taken)
     made: list[dict[str, Any]] = []
     sources: list[int] = []
     for turn in _join(turns):
@@ -166,11 +174,11 @@ class _Names:
     Ids map one to one: the second call of an id gets one of its own, since most providers want them unique.
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, taken: Iterable[str]) -> None:
         self._ids = re.compile(policy.call_ids)
         self._names = re.compile(policy.names)
         self._uses: Counter[str] = Counter()
-        self._taken: set[str] = set()
+        self._taken: set[str] = set(taken)
         self._calls: dict[str, Called] = {}
 
     def fit(self, turn: Turn, note: Note) -> Turn:

@@ -59,11 +59,15 @@ class ToolResult(msgspec.Struct, frozen=True, tag="tool_result"):
 
 
 class Reasoning(msgspec.Struct, frozen=True, tag="reasoning"):
-    """Thinking. `signed` blocks may never be edited; `opaque_bytes` counts encrypted data."""
+    """Thinking. `signed` blocks may never be edited; `opaque_bytes` counts encrypted data.
+
+    `lapses`: once the user speaks again, the provider leaves it out of what it reads, and of what it counts.
+    """
 
     text: str
     signed: bool = False
     opaque_bytes: int = 0
+    lapses: bool = False
 
 
 class Opaque(msgspec.Struct, frozen=True, tag="opaque"):
@@ -77,10 +81,14 @@ Block: TypeAlias = Text | Media | ToolCall | ToolResult | Reasoning | Opaque
 
 
 class MessageView(msgspec.Struct, frozen=True, dict=True):
-    """One native message read as blocks, in the message's own order."""
+    """One native message read as blocks, in the message's own order.
+
+    `item` is the provider's id of it where its laws know one, else "".
+    """
 
     role: Role
     blocks: tuple[Block, ...]
+    item: str = ""
 
     @cached_property
     def calls(self) -> tuple[ToolCall, ...]:

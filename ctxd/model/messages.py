@@ -104,6 +104,8 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     `blob` is the ledger digest of `raw` when it is too large for the log. `dialect` is as in `Native`.
     `steered` says that it came in by steering, in the midst of a turn: it begins no turn of its own.
     `redacted` says what was cut out of its outputs; `unscanned`: nobody has looked yet.
+    `item` is the provider's id of the message where its laws know one, else "".
+    `lapses`: all of it is reasoning that the provider leaves out once the user speaks again.
     """
 
     id: str
@@ -127,6 +129,8 @@ class MessageFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     redacted: tuple[Redacted, ...] = ()
     unscanned: bool = False
     files: tuple[FileFacts, ...] = ()
+    lapses: bool = False
+    item: str = ""
 
     def counted(self, tokens: int, sizes: tuple[int, ...]) -> MessageFacts:
         """The same facts with a deferred count filled in; `sizes` are the results' tokens in order."""

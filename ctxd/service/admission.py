@@ -7,7 +7,7 @@ know how messages are described or written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,7 +18,16 @@ from ctxd.dialects.refusal import refused
 from ctxd.model.blocks import MessageView, ToolResult, Violation
 from ctxd.model.errors import InvalidMessages
 from ctxd.model.messages import Native
+from ctxd.service.rendering import carry_into
 from ctxd.service.session import Session
+
+
+class Named(msgspec.Struct, frozen=True):
+    """The ids of calls that are made and answered, and of items, in some messages."""
+
+    calls: frozenset[str]
+    results: frozenset[str]
+    items: frozenset[str]
 
 
 class Past(msgspec.Struct, frozen=True):
@@ -50,32 +59,44 @@ def read_views(view: Any, natives: Sequence[Native], field: str = "messages") ->
     return views
 
 
-def named_by(views: Sequence[MessageView]) -> set[str]:
-    """The ids of all calls and results."""
-    named = {call.call_id for view in views for call in view.calls}
-    named.update([result.call_id for view in views for result in view.results])
-    return named
+def named_by(views: Sequence[MessageView]) -> Named:
+    """What these messages name."""
+    return Named(
+        calls=frozenset([call.call_id for view in views for call in view.calls]),
+        results=frozenset([result.call_id for view in views for result in view.results]),
+        items=frozenset([view.item for view in views if view.item]),
+    )
 
 
-async def recollect(session: Session, named: Iterable[str]) -> Past:
-    """The part of the view that decides about messages in which these call ids are named.
+async def recollect(session: Session, named: Named) -> Past:
+    """The part of the view that decides about messages in which these ids are named.
 
-    The newest assistant turn with the results behind it, and for every call id that is named again the
-    newest message that made it with those that answered it. What lies between is a user message to the
-    laws: it parts turns, and asks nothing.
+    The newest assistant turn with the results behind it, and for every id that is named again the newest
+    message that has it; of a call, with those that answered it. What lies between is a user message to the
+    laws: it parts turns, and asks nothing. What came in another dialect was settled when the session went
+    over, but for the ids of its calls, which new calls may not have.
     """
     state = session.state
     places = set(_newest_turn(state))
-    for call_id in named:
+    made: set[int] = set()
+    for call_id in named.calls:
+        made.update(_owners(state, call_id))
+    for call_id in named.results:
         places.update(_owners(state, call_id))
+    for item in named.items:
+        places.update([p for i in state.items.get(item, ()) if (p := state.places.get(i, -1)) >= 0])
+    places |= made
     natives = await session.natives([state.view[place].facts.id for place in sorted(places)])
     ids: list[str] = []
     read: list[MessageView] = []
     gap = session.dialect.view(session.dialect.make("user", "others"))
+    foreign: list[tuple[str, Native]] = []
     expected = 0
     for place, native in zip(sorted(places), natives):
         if session.name_of(native) != state.dialect:
-            continue  # settled when the session went over to another dialect
+            if place in made:
+                foreign.append((state.view[place].facts.id, native))
+            continue
         if place != expected:
             ids.append("")
             read.append(gap)
@@ -85,6 +106,11 @@ async def recollect(session: Session, named: Iterable[str]) -> Past:
     if expected != len(state.view):
         ids.append("")
         read.append(gap)
+    if foreign:
+        first = state.created.dialect if state.created else state.dialect
+        said = [native.value for _, native in carry_into(session.dialect, foreign, first)[0]]
+        read = [*map(session.dialect.view, said), gap, *read]
+        ids = [""] * (len(said) + 1) + ids
     return Past(tuple(ids), tuple(read))
 
 

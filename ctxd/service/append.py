@@ -12,7 +12,7 @@ from ctxd.model.blocks import MessageView
 from ctxd.model.errors import RevisionConflict
 from ctxd.model.events import Elision, Load, MessagesAppended
 from ctxd.model.messages import MessageFacts, Native, Redacted, Usage
-from ctxd.service.admission import find_repeats, named_by, read_views, recollect, refuse
+from ctxd.service.admission import Named, find_repeats, named_by, read_views, recollect, refuse
 from ctxd.service.description import Described, Meta, describe_all
 from ctxd.service.guarding import foresee, redact, warn
 from ctxd.service.session import Session, Written
@@ -113,7 +113,7 @@ async def admit(
     defer = not count and size > DEFER_BYTES
     large = size > IN_THREAD_BYTES
 
-    def read() -> tuple[list[MessageView], set[str]]:
+    def read() -> tuple[list[MessageView], Named]:
         views = read_views(session.dialect.view, natives)
         return views, named_by(views)
 

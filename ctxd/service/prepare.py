@@ -20,7 +20,7 @@ from ctxd.model.messages import Native
 from ctxd.service.abridging import read_shown
 from ctxd.service.admission import read_views
 from ctxd.service.guarding import redact
-from ctxd.service.rendering import Shown
+from ctxd.service.rendering import Lost, Shown
 from ctxd.service.session import Prepared, Session, Written
 from ctxd.service.shrinking import Cost, PreparePhase, Shrunk, Stage, Wanted, is_settled, shrink
 from ctxd.service.steering import Intake, Note, take_in
@@ -36,7 +36,10 @@ class CacheFacts(msgspec.Struct, frozen=True):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """A request ready to send. `messages` is the JSON of its messages, neighbours may be joined by commas."""
+    """A request ready to send. `messages` is the JSON of its messages, neighbours may be joined by commas.
+
+    `lost` is what of them did not cross from the dialect it came in.
+    """
 
     request_id: str
     revision: int
@@ -52,6 +55,7 @@ class Request(msgspec.Struct, frozen=True):
     replaced: bool
     cache: CacheFacts
     steering: tuple[Note, ...]
+    lost: tuple[Lost, ...] = ()
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -135,6 +139,7 @@ async def _answer(session: Session, asked: Asked, shrunk: Shrunk, intake: Intake
         replaced=replaced,
         cache=cache,
         steering=tuple(told),
+        lost=tuple(session.rendering.lost),
     )
 
 
@@ -153,13 +158,18 @@ async def _steer(session: Session, intake: Intake) -> list[Stage]:
 
 
 async def weigh_pending(session: Session, pending: Sequence[Native]) -> tuple[Load, int]:
-    """What pending messages weigh, and their bytes. Raises InvalidMessages for shapes that are wrong."""
+    """What pending messages add to the view's weight, and their bytes.
+
+    They take away the reasoning that lapses when the user speaks. Raises InvalidMessages for wrong shapes.
+    """
     if not pending:
         return Load(), 0
     views = read_views(session.dialect.view, pending, "pending")
     weigher = await session.weigher()
     weights = [weigh(view, weigher) for view in views]
-    load = Load(view=sum(w[0] for w in weights), media=sum(w[1] for w in weights))
+    lapsing = session.state.lapsing if any(view.role == "user" for view in views) else ()
+    gone = sum(entry.tokens for entry in lapsing)
+    load = Load(view=sum(w[0] for w in weights) - gone, media=sum(w[1] for w in weights))
     return load, sum(len(native.raw) for native in pending)
 
 

@@ -68,6 +68,9 @@ class Rendering:
         self._blocked = 0
         self._entries = 0
         self._generation = -1
+        self._lost: list[Lost] = []
+        self.lost: list[Lost] = []
+        """What of the messages just rendered did not cross into the session's dialect."""
 
     def stale(self, state: SessionState) -> list[str]:
         """Ids of the view entries whose bodies `render` needs, oldest first."""
@@ -88,12 +91,14 @@ class Rendering:
         ]
         told += [("", native) for native in pending]
         roles: dict[str, Role] = {}
+        lost: list[Lost] = []
         if state.is_mixed:
-            told, _ = carry_into(target, told, first)
+            told, lost = carry_into(target, told, first)
         else:
             roles = {entry.facts.id: entry.facts.role for entry in entries}
         tail, sides, edits = self._mend(target, told, roles)
         request = [*self._closed, *tail]
+        self.lost = [*self._lost, *lost]
         if not pending:
             self._close(entries, state.dialect, first, tail, sides)
         return request, edits
@@ -133,6 +138,8 @@ class Rendering:
             return
         self._closed.extend(tail[:start])
         self._entries += place
+        # What is left was said in the session's own dialect, of which nothing is lost.
+        self._lost = self.lost
 
     def _check(self, state: SessionState) -> None:
         if self._generation != state.generation or self._entries > len(state.view):
@@ -140,6 +147,7 @@ class Rendering:
             self._entries = 0
             self._closed = []
             self._blocks, self._blocked = [], 0
+            self._lost = []
 
     def _mend(
         self, dialect: Dialect, told: Sequence[Told], roles: Mapping[str, Role]
@@ -173,17 +181,20 @@ def _first_part(value: Mapping[str, Any]) -> dict[str, Any] | None:
 def carry_into(target: Dialect, told: Sequence[Told], first: str) -> tuple[list[Told], list[Lost]]:
     """The messages as ones of `target`, as yet unmended, and what is lost of those that were not.
 
-    Those that were are the same objects. `first` is the dialect of messages that name none.
+    Those that were are the same objects. `first` is the dialect of messages that name none. A call whose id
+    an earlier one has gets another.
     """
     carried: list[Told] = []
     lost: list[Lost] = []
+    taken: set[str] = set()
     for name, run in groupby(told, key=lambda one: one[1].dialect or first):
         together = list(run)
         if name == target.name:
             carried += together
+            taken.update([call.call_id for _, own in together for call in target.view(own.value).calls])
             continue
         values = [_clean(native.value) for _, native in together]
-        made = carry(values, registry.get(name), target)
+        made = carry(values, registry.get(name), target, taken=taken)
         before = -1
         for value, source in zip(made.messages, made.sources, strict=True):
             message_id = together[source][0] if source != before else ""

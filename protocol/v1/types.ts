@@ -280,6 +280,8 @@ export interface ContextPrepareResult {
   contextManagement?: Record<string, JsonValue>;
   cache: CacheReport;
   steering: SteerNote[];
+  /** What of the messages did not cross from the dialect it came in; absent where all did. */
+  losses?: Loss[];
 }
 
 /** Parameters of `context/project`. */

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hypothesis.strategies as st
+import msgspec
 from hypothesis import given, settings
 
 from ctxd.core.fold import SessionState
-from ctxd.model.events import Pinned, Unpinned, ViewUndone
+from ctxd.model.events import MessagesAppended, Pinned, Unpinned, ViewUndone
 from ctxd.model.messages import Usage
 from tests.core.test_epochs import handoff
 from tests.core.test_fold import elision
@@ -30,7 +31,7 @@ def histories(draw: st.DrawFn) -> Session:
         "elide",
         "update",
     ]
-    kinds += ["plan", "undo", "pin", "unpin", "handoff", "steer", "drain"]
+    kinds += ["plan", "undo", "pin", "unpin", "handoff", "steer", "drain", "thought", "late thought"]
     for number, kind in enumerate(draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=14))):
         match kind:
             case "say":
@@ -56,6 +57,11 @@ def histories(draw: st.DrawFn) -> Session:
                 if session.state.checkpoints:
                     chosen = draw(st.sampled_from(session.state.checkpoints))
                     session.apply(ViewUndone(checkpoint_id=chosen.checkpoint_id))
+            case "thought" | "late thought":
+                facts = session.own(f"thought {number}" * draw(st.integers(1, 300)), "")
+                facts = msgspec.structs.replace(facts, role="assistant", lapses=True)
+                late = msgspec.structs.replace(facts, tokens=-1)
+                session.apply(MessagesAppended(messages=(facts if kind == "thought" else late,)))
             case "pin":
                 facts = session.own(f"pin {number}", "pin")
                 session.apply(Pinned(pin_id=f"p{number}", tokens=facts.tokens, text="x", facts=facts))
@@ -112,6 +118,10 @@ def test_totals_kept_up_are_totals_summed_anew(session: Session) -> None:
     assert state.view_tokens == sum(entry.tokens for entry in state.view)
     assert state.view_media == sum(entry.media for entry in state.view)
     assert state.view_bytes == sum(entry.size for entry in state.view)
+    newest = max((i for i, entry in enumerate(state.view) if entry.facts.role == "user"), default=-1)
+    thoughts = [(i, entry) for i, entry in enumerate(state.view) if entry.facts.lapses]
+    assert [entry.lapsed for _, entry in thoughts] == [i < newest for i, _ in thoughts]
+    assert state.lapsing == [entry for i, entry in thoughts if i > newest]
     assert state.places == {entry.facts.id: i for i, entry in enumerate(state.view)}
     answers = [i for i, entry in enumerate(state.view) if entry.facts.role == "assistant"]
     assert state.newest_assistant == max(answers, default=-1)

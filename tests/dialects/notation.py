@@ -30,7 +30,9 @@ def read(text: str, dialect: str) -> Messages:
         case "openai-chat":
             return [_chat(letter, items) for letter, items in messages]
         case "openai-responses":
-            return [item for letter, items in messages for item in _responses(letter, items)]
+            found = [item for letter, items in messages for item in _responses(letter, items)]
+            # An item's id is its own.
+            return [{**m, "id": f"{m['id']}_{n}"} if "id" in m else m for n, m in enumerate(found)]
         case _:
             return [_gemini(letter, items) for letter, items in messages]
 

@@ -134,7 +134,7 @@ ITEMS: list[tuple[dict[str, Any], Role, tuple[Block, ...]]] = [
     (
         {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "hm"}]},
         "assistant",
-        (Reasoning("hm", True),),
+        (Reasoning("hm", True, lapses=True),),
     ),
     (
         {
@@ -144,7 +144,7 @@ ITEMS: list[tuple[dict[str, Any], Role, tuple[Block, ...]]] = [
             "encrypted_content": SEALED,
         },
         "assistant",
-        (Reasoning("hm", True, SEALED_BYTES - 2),),
+        (Reasoning("hm", True, SEALED_BYTES - 2, lapses=True),),
     ),
     (
         {
@@ -153,7 +153,7 @@ ITEMS: list[tuple[dict[str, Any], Role, tuple[Block, ...]]] = [
             "content": [{"type": "reasoning_text", "text": "a"}, {"type": "reasoning_text", "text": "b"}],
         },
         "assistant",
-        (Reasoning("a\nb", True),),
+        (Reasoning("a\nb", True, lapses=True),),
     ),
     (
         {"type": "compaction", "id": "k", "encrypted_content": SEALED},

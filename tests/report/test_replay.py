@@ -130,6 +130,18 @@ def test_the_long_session_stays_under_every_window_and_its_sizes_are_foreseen() 
     assert accuracy.inside >= 0.95
 
 
+@behaviour("replay.foreseen")
+def test_a_rollout_is_foreseen_where_the_provider_drops_earlier_reasoning() -> None:
+    """Six of its turns began with up to 58 % less than what had been sent."""
+    file = replay(SHARED / "codex/rollout-123-calls.jsonl", 200_000)
+    accuracy = file.accuracy
+    assert accuracy is not None
+    assert accuracy.anchored.count == 131
+    assert accuracy.anchored.median <= accuracy.baseline.median
+    assert accuracy.anchored.p95 <= 1
+    assert accuracy.inside_anchored >= 0.95
+
+
 @behaviour("replay.bundled")
 def test_the_bundled_session_shows_everything_the_demo_promises() -> None:
     progress = Tally()

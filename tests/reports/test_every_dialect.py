@@ -205,6 +205,45 @@ def test_a11_what_is_pending_is_read_from_the_log_after_a_rewrite(host: LocalHos
     assert "No result" not in json.dumps(messages)
 
 
+@ALL
+def test_a05_a_second_trigger_right_after_a_boundary_does_nothing(host: LocalHost, dialect: str) -> None:
+    host.configure({"elision": {"enabled": False}})
+    talk = Talk(host, dialect, model={"id": "m", "contextWindow": 20_000})
+    talk.turns(14)
+    talk.user("go")
+    talk.call("pending")
+    first = talk.session.prepare()
+    assert first["report"]["compactionPerformed"]
+    for phase in ("turnStart", "iteration", "turnStart"):
+        again = talk.session.prepare(phase)
+        assert (again["generation"], again["messages"]) == (first["generation"], first["messages"])
+    assert talk.shown(first["messages"])[0][-1] == "pending"
+    talk.answer("pending")
+    assert talk.shown(talk.sent())[1][-1] == "pending"
+
+
+@ALL
+def test_a07_a_result_that_lands_while_compacting_is_kept(host: LocalHost, dialect: str) -> None:
+    talk = Talk(host, dialect)
+    talk.turns(15)
+    ids = [f"p{n}" for n in range(13)]
+    talk.user("go")
+    talk.call(*ids)
+    talk.answer(*ids[:7], text="early")
+    late = [natives.answer(dialect, call_id, f"meanwhile {call_id}") for call_id in ids[7:]]
+    answers = host.together(
+        ("context/compact", {"sessionId": talk.session.id, "strategy": "deterministic"}),
+        *[("session/append", {"sessionId": talk.session.id, "messages": [one]}) for one in late],
+    )
+    assert answers[0]["outcome"] == "applied"
+    messages = talk.sent()
+    calls, results = talk.shown(messages)
+    assert calls[-13:] == ids
+    assert sorted(results[-13:]) == sorted(ids)
+    said = json.dumps(messages)
+    assert all(f"meanwhile {call_id}" in said for call_id in ids[7:])
+
+
 @pytest.mark.parametrize("dialect", ["openai-responses", "gemini"])
 def test_a12_the_newest_tool_loop_is_frozen_byte_for_byte(host: LocalHost, dialect: str) -> None:
     talk = Talk(host, dialect)
@@ -242,6 +281,23 @@ def test_a13_a_message_with_signed_reasoning_is_kept_whole_or_not_at_all(
     if dialect == "openai-responses":
         kinds = [message.get("type", "message") for message in messages]
         assert kinds.count("reasoning") == kinds.count("function_call")
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "openai-responses", "gemini"])
+def test_a16_reasoning_that_must_be_passed_back_stays_with_its_call(host: LocalHost, dialect: str) -> None:
+    talk = Talk(host, dialect)
+    talk.turns(12)
+    asked = natives.user(dialect, "go")
+    loop = [*natives.calling(dialect, ["c1"]), natives.answer(dialect, "c1", "x")]
+    if dialect == "anthropic":
+        thinking = {"type": "thinking", "thinking": "hm " * 50, "signature": "c2ln"}
+        loop[0]["content"].insert(0, thinking)
+    talk.session.append(asked, *loop)
+    assert talk.compact()["outcome"] == "applied"
+    assert talk.sent("iteration")[-len(loop) :] == loop
+    host.reopen()
+    talk.session = host.open(dialect=None)
+    assert talk.sent("iteration")[-len(loop) :] == loop
 
 
 @pytest.mark.parametrize("name", ["thoughtSignature", "thought_signature"])

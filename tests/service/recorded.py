@@ -8,10 +8,12 @@ from typing import Any
 
 import msgspec
 
+from ctxd.dialects.registry import get
 from ctxd.importers.detect import read_transcripts
 from ctxd.importers.steps import Boundary, Response, Results, Transcript, UserInput
 from ctxd.report.tool_outputs import find_results, store_form
 from tests.service.host import LocalHost, Session
+from tests.support import natives
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT / "../shared/transcripts"
@@ -58,22 +60,16 @@ def play(session: Session, transcript: Transcript) -> Iterator[Moment]:
                 phase = "turnStart" if isinstance(step, UserInput) or step.spoken else "iteration"
             case Boundary():
                 if phase == "iteration":
-                    yield Moment("session/append", session.append({"role": "user", "content": "Go on."}))
+                    go_on = get(transcript.dialect).make("user", "Go on.")
+                    yield Moment("session/append", session.append(go_on))
                     phase = "turnStart"
             case Response():
                 prepared = session.prepare(phase)
                 yield Moment("context/prepare", prepared)
-                usage = usage_of(transcript.dialect, prepared["projection"]["tokens"] + 7)
+                usage = natives.usage(transcript.dialect, prepared["projection"]["tokens"] + 7)
                 answer = session.report(prepared["requestId"], *step.messages, usage=usage)
                 yield Moment("context/report", answer)
                 phase = "iteration"
-
-
-def usage_of(dialect: str, prompt: int, completion: int = 50) -> dict[str, int]:
-    """A native usage object."""
-    if dialect == "anthropic":
-        return {"input_tokens": prompt, "output_tokens": completion}
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
 def outputs(transcript: Transcript) -> list[tuple[str, bytes]]:

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ctxd.dialects.registry import NAMES
 from tests.dialects.lists import any_list, lawful_list
 from tests.dialects.notation import Messages
 from tests.service.host import LocalHost, Refused, Session
 from tests.support.behaviour import behaviour
 
-DIALECTS = ("anthropic", "openai-chat")
+DIALECTS = NAMES
 
 _names = itertools.count()
 _checked = settings(
@@ -82,3 +83,25 @@ def test_whatever_was_taken_makes_a_request_that_validates(
         made = session.prepare()["messages"]
         verdict = daemon.call("context/validate", dialect=dialect, messages=made)
         assert verdict["violations"] == []
+
+
+@behaviour("admission.items")
+def test_an_item_whose_id_stands_anywhere_in_the_view_is_refused_by_name(daemon: LocalHost) -> None:
+    session = open_new(daemon, "openai-responses")
+    thought = {"type": "reasoning", "id": "rs_1", "summary": []}
+    said = {"type": "message", "role": "assistant", "content": "hm"}
+    session.append({"role": "user", "content": "go"}, thought, said)
+    for number in range(8):
+        session.append({"role": "user", "content": f"{number}"}, {**said, "id": f"msg_{number}"})
+    session.append({"role": "user", "content": "and?"})
+    for again in (thought, {**thought, "summary": [{"type": "summary_text", "text": "x"}]}, {"id": "msg_3"}):
+        with pytest.raises(Refused) as refused:
+            session.append(again, said)
+        assert refused.value.rules == [("duplicateItem", 0)]
+    daemon.reopen()
+    session = daemon.open(session.id, None)
+    with pytest.raises(Refused):
+        session.append(thought, said)
+    to = session.lines()[0]["messageId"]
+    session.call("session/rewind", to=to, mode="conversation")
+    session.append({"role": "user", "content": "anew"}, thought, said)

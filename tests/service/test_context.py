@@ -9,6 +9,8 @@ import pytest
 from tests.service.host import Answer, LocalHost, Refused, Session
 from tests.service.test_errors import logs
 from tests.service.test_recall import turn
+from tests.support import natives
+from tests.support.behaviour import behaviour
 
 SONNET = {"id": "claude-sonnet-4-5", "contextWindow": 60_000}
 GO = {"role": "user", "content": "go"}
@@ -313,3 +315,19 @@ def test_the_status_counts_what_was_done(host: LocalHost, tmp_path: Path) -> Non
     assert {"prepares": 1, "reports": 1}.items() <= status["counters"].items()
     assert status["rssBytes"] > 0
     assert Path(status["store"]["root"]) == host.root
+
+
+@behaviour("projection.lapsed")
+def test_what_is_asked_before_it_is_appended_lets_earlier_reasoning_lapse_too(host: LocalHost) -> None:
+    session = host.open(dialect="openai-responses", model={"id": "m", "contextWindow": 60_000})
+    asked, question = (natives.user("openai-responses", text) for text in ("go", "and?"))
+    thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "word " * 3_000}]}
+    session.append(asked)
+    reply = [thought, natives.said("openai-responses", "done")]
+    usage = natives.usage("openai-responses", 500, 3_100)
+    session.report(session.prepare()["requestId"], *reply, usage=usage)
+    standing = session.project()["tokens"]
+    early = session.project(pending=[question])["tokens"]
+    assert early < standing - 2_500
+    session.append(question)
+    assert session.project()["tokens"] == early

@@ -24,8 +24,9 @@ def test_every_level_is_seen_in_the_items_and_in_both_histories_alike(host: Loca
     session = host.open(model=MODEL)
     talk(session, 6, words=900)
     assert compact(session, targetTokens=3_000)["outcome"] == "applied"
+    talk(session, 12, words=1_100, name="n")
     session.append(user("more"), calls("cut"), results(("cut", "line\n" * 2_000)), said("ok"))
-    talk(session, 14, words=1_100, name="n")
+    talk(session, 2, words=1_100, name="p")
     stages = [stage["stage"] for stage in session.prepare()["report"]["stages"]]
     assert "elision" in stages
     found = {item["messageId"]: item for item in items(session)}

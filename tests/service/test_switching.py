@@ -185,6 +185,61 @@ def test_a_result_for_a_call_of_the_old_dialect_comes_too_late(host: LocalHost) 
     assert refused.value.rules == [("orphanResult", 0)]
 
 
+@behaviour("switch.calls")
+@pytest.mark.parametrize(
+    ("old", "new"), [pair for pair in PAIRS if pair[1] in ("anthropic", "openai-responses")]
+)
+def test_a_call_may_not_have_the_id_of_one_that_was_made_before_the_switch(
+    host: LocalHost, old: str, new: str
+) -> None:
+    session = begin(host, old, 2)
+    session.call("session/update", dialect=new)
+    session.append(natives.user(new, "go on"))
+    before = session.messages()
+    with pytest.raises(Refused) as refused:
+        session.append(*natives.calling(new, ["c0"]), natives.answer(new, "c0", "again"))
+    assert "duplicateCall" in {rule for rule, _ in refused.value.rules}
+    assert session.messages() == before
+    session.append(*natives.calling(new, ["c7"]), natives.answer(new, "c7", "fine"))
+    check(session, new)
+
+
+@behaviour("switch.calls")
+@pytest.mark.parametrize("between", ["openai-chat", "gemini"])
+@pytest.mark.parametrize("old", ["anthropic", "openai-responses"])
+def test_ids_used_again_where_a_provider_lets_them_stay_apart_on_the_way_back(
+    host: LocalHost, old: str, between: str
+) -> None:
+    session = begin(host, old, 1)
+    session.call("session/update", dialect=between)
+    session.append(*turn(between, 0, 3))
+    session.call("session/update", dialect=old)
+    session.append(natives.user(old, "go on"))
+    views = [get(old).view(message) for message in check(session, old)]
+    calls = [call.call_id for view in views for call in view.calls]
+    assert calls[:2] == ["c0", "d0"]
+    assert len(set(calls)) == 4
+    assert [result.call_id for view in views for result in view.results] == calls
+
+
+@behaviour("switch.losses")
+def test_every_request_after_a_switch_says_what_of_it_did_not_cross(host: LocalHost) -> None:
+    session = begin(host, "openai-responses", 2)
+    assert "losses" not in session.prepare()
+    lost = session.call("session/update", dialect="anthropic")["losses"]
+    assert [loss["what"] for loss in lost] == ["reasoning", "reasoning"]
+    assert session.prepare()["losses"] == lost
+    for number in (5, 6):
+        for message in turn("anthropic", number, 2):
+            session.append(message)
+            assert session.prepare("iteration")["losses"] == lost
+    host.reopen()
+    session = host.open(dialect=None)
+    assert session.prepare()["losses"] == lost
+    session.call("session/update", dialect="openai-responses")
+    assert "losses" not in session.prepare()
+
+
 def test_tools_are_given_anew_and_the_system_prompt_crosses_as_its_text(host: LocalHost) -> None:
     tools = [{"name": "run", "input_schema": {"type": "object"}}]
     session = begin(host, "anthropic", 1, system=[{"type": "text", "text": "be brief"}], tools=tools)

@@ -334,7 +334,7 @@ def snapshot(state: SessionState) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     match value:
         case Entry():
-            return (value.facts, value.turn, value.elided)
+            return (value.facts, value.turn, value.elided, value.lapsed)
         case Anchor():
             return {name: getattr(value, name) for name in value.__slots__}
         case epochs.Before():

@@ -68,6 +68,7 @@ async def prepare(
             )
             for note in made.steering
         ],
+        losses=shapes.losses(made.lost),
     )
 
 

@@ -20,7 +20,7 @@ from ctxd.server.wire.base import (
 )
 from ctxd.server.wire.compactions import CacheReport, CompactionReport
 from ctxd.server.wire.projections import Projection
-from ctxd.server.wire.sessions import MessageMeta, Redacted
+from ctxd.server.wire.sessions import Loss, MessageMeta, Redacted
 
 PreparePhase = Literal["turnStart", "iteration", "retry"]
 SteerKind = Literal["followUp", "systemReminder", "requestPause", "cancel"]
@@ -90,6 +90,10 @@ class ContextPrepareResult(Wire):
     )
     cache: CacheReport
     steering: list[SteerNote]
+    losses: list[Loss] | None = Field(
+        default=None,
+        description="What of the messages did not cross from the dialect it came in; absent where all did.",
+    )
 
 
 class ProviderError(Input):
