@@ -856,4 +856,11 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "budget.resume": Behaviour(
         "A resumed session shows of every result what it showed live.", "blade.md §12"
     ),
+    "tools.all": Behaviour("Every tool is declared in every dialect.", "protocol.md §5"),
+    "tools.memory": Behaviour(
+        "Models read, write and search memory within what an answer may hold.", "protocol.md §5"
+    ),
+    "tools.files": Behaviour(
+        "Models read files of the workspace by ranges that fit, without secrets.", "protocol.md §5"
+    ),
 }

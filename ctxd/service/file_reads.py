@@ -14,7 +14,6 @@ from ctxd.model.errors import CtxdError, InvalidParams, NotFound
 from ctxd.model.messages import Native
 from ctxd.service.contains import Contained, contains
 from ctxd.service.guarding import clean
-from ctxd.service.registry import Registry
 from ctxd.service.session import Session, decode
 from ctxd.workspace.ranges import Lines, Over, read_lines
 
@@ -27,15 +26,15 @@ class FileText(msgspec.Struct, frozen=True):
 
 
 async def read_file(
-    registry: Registry,
     session: Session,
     path: str,
     start: int | None = None,
     end: int | None = None,
     *,
     offset: int | None = None,
+    most: int | None = None,
 ) -> FileText | Over:
-    """Read lines `start` to `end` (1-based, included) of a file of the session's workspace.
+    """Read lines `start` to `end` (1-based, included) of a file of the session's workspace, `most` bytes.
 
     `Over` where that is more than the budget, with a range that fits; `Lines.next` is the range after. Raises
     InvalidParams for a range or an offset outside the file and for what is no text, NotFound,
@@ -48,15 +47,17 @@ async def read_file(
     created = session.state.created
     if created is None:
         raise NotFound("the session has no workspace")
-    settings = registry.environment.settings
+    settings = session.environment.settings
     budget = min(settings.workspace.read_bytes, settings.recall.spill_bytes)
+    if most is not None:
+        budget = min(budget, most)
     root = created.workspace
     name = _settled(path, session)
     found = await session.files.use(root, lambda held: read_lines(held, name, start, end, offset, budget))
     if isinstance(found, Over):
         return found
     seen = await _seen(session, found)
-    cleaned = await clean(registry.environment, found.text)
+    cleaned = await clean(session.environment, found.text)
     return FileText(msgspec.structs.replace(found, text=cleaned.text), seen)
 
 

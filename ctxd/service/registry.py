@@ -14,10 +14,12 @@ from ctxd.model.settings import Settings
 from ctxd.service import forking, opening
 from ctxd.service.counting import Counting
 from ctxd.service.environment import Environment
+from ctxd.service.file_tool import file_tool
 from ctxd.service.forking import is_unfinished_fork
 from ctxd.service.homes import kin, settle
 from ctxd.service.host import Host
 from ctxd.service.listing import Listing, Row, row_of
+from ctxd.service.memory_tools import memory_tools
 from ctxd.service.model_tools import Toolbox
 from ctxd.service.opening import Fixed, Mode
 from ctxd.service.recall_tool import recall_tool
@@ -49,7 +51,7 @@ class Registry:
         self.environment.memories.home = self._layout
         self.client = client
         self.shelf = Shelf()
-        self.toolbox = Toolbox([recall_tool(self.shelf)])
+        self.toolbox = Toolbox([recall_tool(self.shelf), *memory_tools(), file_tool()])
         self.upkeep = Upkeep()
         self.started = self.environment.now()
         self._sessions: dict[str, Session] = {}

@@ -44,9 +44,7 @@ async def read_lines(
 ) -> wire.WorkspaceReadFileResult:
     session = registry.get(params.session_id)
     session.refresh()
-    found = await read_file(
-        registry, session, params.path, params.start_line, params.end_line, offset=params.offset
-    )
+    found = await read_file(session, params.path, params.start_line, params.end_line, offset=params.offset)
     if isinstance(found, Over):
         return wire.WorkspaceReadFileResult(
             range_hint=wire.RangeHint(
