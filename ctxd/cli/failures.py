@@ -22,11 +22,11 @@ def ending(errors: Console, paths: list[Path]) -> Iterator[None]:
     try:
         yield
     except UnknownFormat as error:
-        errors.print(f"{error}\n{error.hint}", markup=False)
+        errors.print(f"{error}\n{error.hint}", markup=False, soft_wrap=True)
         raise typer.Exit(2) from error
     except OSError as error:
-        errors.print(f"{error.filename or paths[0]}: {error.strerror}", markup=False)
+        errors.print(f"{error.filename or paths[0]}: {error.strerror}", markup=False, soft_wrap=True)
         raise typer.Exit(2) from error
     except ClientError as error:
-        errors.print(f"the daemon failed: {error}", markup=False)
+        errors.print(f"the daemon failed: {error}", markup=False, soft_wrap=True)
         raise typer.Exit(1) from error
