@@ -254,6 +254,9 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "replay.bundled": Behaviour(
         "The bundled session shows everything the demo promises.", "issue 2, shows 1"
     ),
+    "replay.timeline": Behaviour(
+        "The JSON of a replay holds every request with its size, and what was done before it.", "issue 6, build"
+    ),
     "replay.crossed": Behaviour(
         "A recording replays clean in every other dialect, what stays behind counted.", "issue 4, shows 1"
     ),

@@ -600,6 +600,12 @@ export interface Item {
   bytes: number;
   /** How much of the original the view shows. */
   fidelity: "full" | "truncate" | "compact" | "summary" | "dropped";
+  /** The category it counts for. */
+  category?: string;
+  /** The tool calls that it makes or answers, by name and target. */
+  label?: string;
+  /** For `recall/fetch`: the call id of its one tool result, else absent. */
+  handle?: string;
 }
 
 export type JsonValue = unknown;

@@ -9,11 +9,11 @@ import msgspec
 
 from ctxd.compaction.preservation import Preserved
 from ctxd.core.fingerprint import fingerprint
-from ctxd.core.fold import Entry
 from ctxd.core.projection import Projection
 from ctxd.model import events
 from ctxd.model.records import Span
 from ctxd.model.summary import PlanSnapshot, SessionSummary
+from ctxd.server.handlers.items import category_of, items
 from ctxd.server.wire import compactions, hosts, projections, sessions
 from ctxd.server.wire.base import NativeValue
 from ctxd.service import pins
@@ -130,7 +130,7 @@ def projection(
             value=found.bytes, limit=options.max_bytes or session.dialect.max_request_bytes
         ),
         categories=_categories(session) if detail in ("categories", "items") else None,
-        items=[_item(session, entry) for entry in session.state.view] if detail == "items" else None,
+        items=items(session) if detail == "items" else None,
         fingerprint=fingerprint(session.state, pending) if sealed is None else sealed,
         revision=session.state.revision,
         generation=session.state.generation,
@@ -293,7 +293,7 @@ def _categories(session: Session) -> list[projections.Category]:
         "tools": [state.tools_tokens, len(state.tools)],
     }
     for entry in state.view:
-        name = entry.facts.inserted or ("toolResults" if entry.facts.results else entry.facts.role)
+        name = category_of(entry.facts)
         share = found.setdefault(name, [0, 0])
         share[0] += entry.tokens
         share[1] += entry.size
@@ -306,16 +306,6 @@ def _categories(session: Session) -> list[projections.Category]:
         projections.Category(name=name, tokens=max(0, round(tokens * ratio)), bytes=max(0, size))
         for name, (tokens, size) in found.items()
     ]
-
-
-def _item(session: Session, entry: Entry) -> projections.Item:
-    fidelity: sessions.Fidelity = "truncate" if entry.elided else "full"
-    if entry.facts.inserted == "summary":
-        fidelity = "summary"
-    tokens = round(entry.tokens * session.state.ratio) + entry.media
-    return projections.Item(
-        message_id=entry.facts.id, tokens=max(0, tokens), bytes=max(0, entry.size), fidelity=fidelity
-    )
 
 
 def _summary(summary: SessionSummary) -> compactions.SessionSummary:

@@ -35,6 +35,13 @@ class Item(Wire):
     tokens: Count
     bytes: Count
     fidelity: Fidelity = Field(description="How much of the original the view shows.")
+    category: str = Field(default="", description="The category it counts for.")
+    label: str | None = Field(
+        default=None, description="The tool calls that it makes or answers, by name and target."
+    )
+    handle: str | None = Field(
+        default=None, description="For `recall/fetch`: the call id of its one tool result, else absent."
+    )
 
 
 class Projection(Wire):
