@@ -39,6 +39,7 @@ export interface Api {
 }
 
 export function activate(context: vscode.ExtensionContext): Api {
+  const began = performance.now();
   const log = vscode.window.createOutputChannel("ctxd", { log: true });
   const config = (): vscode.WorkspaceConfiguration => vscode.workspace.getConfiguration("ctxd");
   const folders = (): readonly vscode.WorkspaceFolder[] => vscode.workspace.workspaceFolders ?? [];
@@ -163,6 +164,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   );
   draw();
   void daemon.start();
+  log.info(`activated in ${Math.round(performance.now() - began)} ms`);
   return { getClient: () => clientOf(daemon) };
 }
 

@@ -34,7 +34,7 @@ export function parseAddress(path: string, query: string): Address {
 export function fetchParams(address: Address): RecallFetchParams {
   const { sessionId, handle, page } = address;
   if (handle.startsWith("sha256:")) return { sessionId, digest: handle, page };
-  if (/^m_[0-9a-f]+$/.test(handle)) return { sessionId, messageId: handle, page };
+  if (/^m_[0-9a-f]+(\.\d+)?$/.test(handle)) return { sessionId, messageId: handle, page };
   return { sessionId, toolCallId: handle, page };
 }
 

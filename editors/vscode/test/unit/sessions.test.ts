@@ -7,7 +7,8 @@ import { compare, refusalOf } from "../../src/model/plan.js";
 import { addressParts, caption, fetchParams, parseAddress, render } from "../../src/model/output.js";
 import { recall } from "../../src/model/tools.js";
 import type { Projection, SessionInfo } from "../../src/protocol/types.js";
-import { connect, conversation, MODEL, Place, type Started, Stage } from "../support/daemon.js";
+import { connect, Place, type Started, Stage } from "../support/daemon.js";
+import { conversation, MODEL } from "../support/conversation.mjs";
 
 /** A window on a place where another process, an agent's, writes a session. */
 async function scene(turns: number): Promise<{ place: Place; agent: Started; stage: Stage; sessions: Sessions; sessionId: string }> {
@@ -116,7 +117,7 @@ test("a compaction is planned, compared, committed and undone, and what left can
   const shown = compare(plan, view.messages);
   assert.match(shown.after, /The user's words: \d+ of \d+ stand word for word/);
   assert.match(shown.after, /left for the summary, handle/);
-  assert.match(shown.after, /── assistant m_[0-9a-f]+\nFile 23 is fine\./);
+  assert.match(shown.after, /── assistant m_[0-9a-f.]+\nFile 23 is fine\./);
   assert.match(shown.verdict, /^Frees [\d,]+ tokens \(\d+%\)/);
   assert.ok(shown.before.includes("→ Read") && shown.before.includes("more line"));
   assert.equal((await daemon.request("context/project", { sessionId })).fingerprint, before.fingerprint);

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { faultOf } from "../../src/client/link.js";
 import { NotRunning, PAUSES } from "../../src/client/supervisor.js";
 import { gaugeOf } from "../../src/model/gauge.js";
-import { connect, conversation, MODEL, Place, Stage } from "../support/daemon.js";
+import { conversation, MODEL } from "../support/conversation.mjs";
+import { connect, Place, Stage } from "../support/daemon.js";
 
 /** A program that answers `initialize` with the given part of ours, and nothing else. */
 function impostor(ours: object | undefined): { command: string; args: string[] } {

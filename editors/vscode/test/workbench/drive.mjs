@@ -1,0 +1,269 @@
+// Drives a real VS Code workbench with the packaged extension as a person would.
+//
+//   node test/workbench/drive.mjs WORKBENCH VSIX CTXD [PICTURES]
+//
+// WORKBENCH is the folder that setup.sh made. Needs Node 24, which is in it. Screenshots go to PICTURES.
+
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { conversation, MODEL } from "../support/conversation.mts";
+
+const [workbench, vsix, ctxd, pictures] = process.argv.slice(2).map((given) => path.resolve(given));
+const { chromium } = createRequire(path.join(workbench, "tools/package.json"))("playwright-core");
+const rpc = createRequire(import.meta.url)("vscode-jsonrpc/node");
+const PATIENCE = 60_000;
+const SAMPLE = path.resolve(import.meta.dirname, "../../../../ctxd/importers/samples/session.jsonl");
+const ENTRY = path.join(workbench, "tools/node_modules/code-server/out/node/entry.js");
+const ENV = { ...process.env, PATH: `${path.join(workbench, "node24/bin")}:${process.env.PATH}` };
+
+const home = mkdtempSync(path.join(tmpdir(), "ctxd-workbench-"));
+const folder = path.join(home, "project");
+const profile = path.join(home, "profile");
+const state = path.join(home, "state");
+mkdirSync(folder);
+cpSync(SAMPLE, path.join(folder, "session.jsonl"));
+mkdirSync(path.join(profile, "Machine"), { recursive: true });
+mkdirSync(path.join(profile, "User"), { recursive: true });
+writeFileSync(path.join(profile, "Machine/settings.json"), JSON.stringify({ "ctxd.path": ctxd, "ctxd.storage.root": state }));
+look("Default Dark Modern");
+
+function look(theme) {
+  writeFileSync(
+    path.join(profile, "User/settings.json"),
+    JSON.stringify({
+      "workbench.colorTheme": theme,
+      "workbench.startupEditor": "none",
+      "chat.disableAIFeatures": true,
+      "workbench.secondarySideBar.defaultVisibility": "hidden",
+      "editor.minimap.enabled": false,
+      "ctxd.replay.windows": [60000, 30000],
+    }),
+  );
+}
+
+const began = Date.now();
+let passed = 0;
+function step(sentence) {
+  passed++;
+  console.log(`ok ${String(passed).padStart(2)} ${((Date.now() - began) / 1000).toFixed(1).padStart(5)} s  ${sentence}`);
+}
+
+/** Waits until a reading satisfies; nothing sleeps longer than a tenth of a second. */
+async function until(what, read, satisfies = Boolean) {
+  const end = Date.now() + PATIENCE;
+  let last;
+  while (Date.now() < end) {
+    last = await read();
+    if (satisfies(last)) return last;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`waited in vain for ${what}; last: ${JSON.stringify(last)}`);
+}
+
+/** Another program with a daemon of its own, which writes a session. */
+async function startAgent() {
+  const child = spawn(ctxd, ["serve"], { stdio: ["pipe", "pipe", "inherit"] });
+  const link = rpc.createMessageConnection(new rpc.StreamMessageReader(child.stdout), new rpc.StreamMessageWriter(child.stdin));
+  link.listen();
+  await link.sendRequest("initialize", {
+    processId: process.pid,
+    clientInfo: { name: "agent" },
+    capabilities: {},
+    workspaceFolders: [{ uri: pathToFileURL(folder).href, name: "project" }],
+    initializationOptions: { storage: { root: state } },
+  });
+  await link.sendNotification("initialized", {});
+  return {
+    request: (method, params) => link.sendRequest(method, params),
+    end: async () => {
+      await link.sendRequest("shutdown");
+      await link.sendNotification("exit");
+      link.dispose();
+    },
+  };
+}
+
+/** Process ids of daemons below a process. */
+function daemonsBelow(root) {
+  const parents = new Map();
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+      const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+      parents.set(pid, { parent: stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1], command });
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  const isBelow = (pid) => {
+    for (let at = pid; at && at !== "0"; at = parents.get(at)?.parent) if (at === String(root)) return true;
+    return false;
+  };
+  return [...parents].filter(([pid, { command }]) => command.includes("serve") && command.some((part) => /ctxd/.test(part)) && isBelow(pid)).map(([pid]) => Number(pid));
+}
+
+function freePort() {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+const places = ["--user-data-dir", profile, "--extensions-dir", path.join(home, "extensions")];
+const size = statSync(vsix).size;
+assert.ok(size < 1024 * 1024, `the package has ${size} bytes`);
+const installed = spawnSync(process.execPath, [ENTRY, ...places, "--install-extension", vsix], { env: ENV, encoding: "utf8" });
+assert.equal(installed.status, 0, installed.stdout + installed.stderr);
+step(`the package of ${Math.round(size / 1024)} KB installs`);
+
+const port = await freePort();
+const server = spawn(
+  process.execPath,
+  [ENTRY, "--auth", "none", "--bind-addr", `127.0.0.1:${port}`, ...places, "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust", folder],
+  { env: ENV, stdio: "ignore" },
+);
+let browser;
+let agent;
+let page;
+const shot = async (name) => {
+  if (!pictures || !page) return;
+  mkdirSync(pictures, { recursive: true });
+  await page.screenshot({ path: path.join(pictures, `${name}.png`) });
+};
+
+try {
+  await until("the server", () => fetch(`http://127.0.0.1:${port}/healthz`).then((answer) => answer.ok, () => false));
+  browser = await chromium.launch({
+    executablePath: "/usr/bin/chromium",
+    headless: true,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  });
+  page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  page.setDefaultTimeout(PATIENCE);
+  await page.goto(`http://127.0.0.1:${port}/?folder=${encodeURIComponent(folder)}`);
+  const gauge = page.locator(".statusbar-item[id*='ctxd.gauge']");
+  const reading = async () => ((await gauge.count()) ? (await gauge.first().innerText()).trim() : "");
+  const tokens = (text) => Number(/([\d.]+)k\//.exec(text)?.[1] ?? NaN);
+  const command = async (title) => {
+    await page.keyboard.press("F1");
+    const input = page.locator(".quick-input-widget input.input");
+    await input.waitFor();
+    await input.fill(`>${title}`);
+    await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().click();
+  };
+  await page.locator(".monaco-workbench").waitFor();
+  await until("the gauge", reading, (text) => text.includes("ctxd"));
+  step("the workbench shows the gauge, empty");
+
+  agent = await startAgent();
+  const messages = conversation(28);
+  const { sessionId } = await agent.request("session/open", { workspace: pathToFileURL(folder).href, dialect: "anthropic", model: MODEL });
+  await agent.request("session/append", { sessionId, messages: messages.slice(0, 40) });
+  const first = await until("a first reading", reading, (text) => tokens(text) > 0);
+  await agent.request("session/append", { sessionId, messages: messages.slice(40) });
+  const second = await until("the gauge to move", reading, (text) => tokens(text) > tokens(first) + 5);
+  step(`the gauge moves while another program works: ${first} → ${second}`);
+
+  await gauge.first().click();
+  const row = (text) => page.locator(".pane-body .monaco-list-row", { hasText: text }).first();
+  await row("Tool outputs").waitFor();
+  step("a click shows the view with categories");
+  await gauge.first().hover();
+  await page.getByText("written by agent").first().waitFor();
+  await shot("view-held");
+  step("the tooltip says who writes the session");
+
+  await command("ctxd: Compact Context");
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: "Without a model" }).click();
+  await page.locator(".notification-toast", { hasText: "This session is written by agent" }).waitFor();
+  step("a compaction of a session held elsewhere is refused with its holder");
+  await agent.end();
+  agent = undefined;
+  await command("Notifications: Clear All Notifications");
+  await until("the lock to go", reading, (text) => tokens(text) > 0 && !(/lock/.test(text)));
+
+  await command("ctxd: Compact Context");
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: "Without a model" }).click();
+  await page.locator(".monaco-diff-editor").waitFor();
+  const question = page.locator(".notification-toast", { hasText: "Frees" });
+  await question.waitFor();
+  await page.locator(".monaco-diff-editor .view-line", { hasText: "The user's words" }).first().waitFor();
+  await shot("plan");
+  step("the plan is shown as a diff with its audit");
+  assert.equal(tokens(await reading()), tokens(second));
+  await question.getByRole("button", { name: "Commit" }).click();
+  const third = await until("the gauge to fall", reading, (text) => tokens(text) < tokens(second) - 5);
+  step(`the commit is on the gauge: ${second} → ${third}`);
+
+  await row("Left the context").waitFor();
+  await row("Left the context").click();
+  const output = row("turn 1");
+  await output.waitFor();
+  await shot("view");
+  await output.click();
+  await page.locator(".editor-instance .view-line", { hasText: "line of file 0" }).first().waitFor();
+  await page.locator(".codelens-decoration", { hasText: "page 1 of 1" }).waitFor();
+  await shot("output");
+  step("an evicted output opens as a document");
+
+  await command("View: Show Explorer");
+  await page.locator(".explorer-folders-view .monaco-list-row", { hasText: "session.jsonl" }).click({ button: "right" });
+  await page.locator(".monaco-menu .action-item", { hasText: "Replay Transcript" }).click();
+  const inner = page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
+  await inner.locator(".figure svg").first().waitFor({ timeout: 2 * PATIENCE });
+  await inner.locator(".figure svg").first().focus();
+  await page.keyboard.press("PageDown");
+  const said = await inner.locator(".readout").first().innerText();
+  assert.match(said, /^Request \d+ of 34: .*compacted before it/);
+  await shot("timeline-dark");
+  step("the timeline is drawn and walked by keys");
+  look("Default Light Modern");
+  await page.locator(".monaco-workbench.vs:not(.vs-dark)").waitFor();
+  await until("the light page", () => inner.locator("body.vscode-light").count());
+  await shot("timeline-light");
+  look("Default High Contrast");
+  await until("the contrast page", () => inner.locator("body.vscode-high-contrast").count());
+  await shot("timeline-contrast");
+  look("Default Dark Modern");
+  await until("the dark page", () => inner.locator("body.vscode-dark").count());
+  await page.setViewportSize({ width: 620, height: 800 });
+  await shot("timeline-narrow");
+  await page.setViewportSize({ width: 1280, height: 800 });
+  step("light, high contrast and narrow keep it");
+
+  const [daemon] = daemonsBelow(server.pid);
+  assert.ok(daemon);
+  process.kill(daemon, "SIGKILL");
+  const [next] = await until("another daemon", () => daemonsBelow(server.pid), (pids) => pids.length === 1 && pids[0] !== daemon);
+  await until("the gauge again", reading, (text) => tokens(text) === tokens(third));
+  step(`a killed daemon comes back with the session: process ${daemon} → ${next}`);
+
+  await command("ctxd: Undo the Last Compaction");
+  await until("the view before", reading, (text) => tokens(text) === tokens(second));
+  step("undo brings the view back");
+
+  const log = globSync(path.join(profile, "logs/**/*ctxd*.log")).map((name) => readFileSync(name, "utf8")).join("");
+  const activated = Number(/activated in (\d+) ms/.exec(log)?.[1]);
+  assert.ok(activated <= 300, `activation took ${activated} ms`);
+  step(`activation took ${activated} ms`);
+  console.log(`${passed} passed, 0 failed`);
+} catch (error) {
+  await shot("failed");
+  console.error(error);
+  console.log(`${passed} passed, 1 failed`);
+  process.exitCode = 1;
+} finally {
+  await browser?.close();
+  server.kill();
+  await agent?.end().catch(() => {});
+  rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+}
+process.exit();
