@@ -254,6 +254,9 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "replay.bundled": Behaviour(
         "The bundled session shows everything the demo promises.", "issue 2, shows 1"
     ),
+    "editors.configs": Behaviour(
+        "The configs for Neovim and Emacs start the daemon and show the newest session.", "issue 6, build"
+    ),
     "replay.timeline": Behaviour(
         "The JSON of a replay holds every request with its size, and what was done before it.", "issue 6, build"
     ),

@@ -203,9 +203,9 @@ function drawSession(watched: Watched, active: boolean, now: number): Omit<Face,
   const { info, projection } = watched;
   const warnings = warningsOf(watched);
   const model = info.model?.id ?? info.dialect;
-  const label = `${model} ${nickname(info.sessionId)}`;
+  const name = `${model} ${nickname(info.sessionId)}`;
   const lines = [`${info.sessionId}, updated ${ago(info.updatedAt, now)}`, ...warnings];
-  const base = { label, tooltip: lines.join("\n"), context: active ? "session active" : "session", expands: true };
+  const base = { label: name, tooltip: lines.join("\n"), context: active ? "session active" : "session", expands: true };
   if (watched.trouble) {
     return { ...base, description: "cannot be read", tooltip: `${base.tooltip}\n${watched.trouble}`, icon: "warning", color: "list.warningForeground" };
   }
@@ -221,7 +221,8 @@ function drawSession(watched: Watched, active: boolean, now: number): Omit<Face,
   const notes = [info.holder ? "written elsewhere" : "", info.durable ? "" : "not durable", active ? "in the gauge" : ""];
   return {
     ...base,
-    description: [fill, ...notes.filter(Boolean)].join(" · "),
+    label: fill,
+    description: [name, ...notes.filter(Boolean)].join(" · "),
     tooltip: `${base.tooltip}\n${exact(projection.tokens)} tokens, ${phase.meaning}`,
     icon: info.holder ? "lock" : phase.icon.replace(/^\$\(|\)$/g, ""),
     color: info.durable ? colors[projection.phase] : "list.warningForeground",

@@ -176,9 +176,11 @@ try {
   const row = (text) => page.locator(".pane-body .monaco-list-row", { hasText: text }).first();
   await row("Tool outputs").waitFor();
   step("a click shows the view with categories");
+  await page.mouse.move(800, 300);
+  await shot("view-held");
   await gauge.first().hover();
   await page.getByText("written by agent").first().waitFor();
-  await shot("view-held");
+  await shot("tooltip");
   step("the tooltip says who writes the session");
 
   await command("ctxd: Compact Context");
