@@ -806,6 +806,8 @@ export interface RecallEntry {
   digest: string;
   /** Whether the model view still shows it whole. */
   inContext: boolean;
+  /** What its call was about: a path, a command. */
+  target?: string;
 }
 
 /** Parameters of `recall/fetch`: one of three ids, and at most one way to say which part. */

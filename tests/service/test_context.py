@@ -252,6 +252,8 @@ def test_an_item_says_which_tool_calls_it_makes_or_answers_and_how_to_fetch_the_
     assert (calling["label"], calling.get("handle")) == ("Read src/a.py", None)
     assert (answering["label"], answering["handle"]) == ("Read src/a.py", "t1")
     assert session.call("recall/fetch", toolCallId=answering["handle"])["content"] == "1 + 1"
+    (entry,) = session.call("recall/list")["entries"]
+    assert (entry["toolName"], entry["target"]) == ("Read", "src/a.py")
 
 
 def test_what_is_unseen_in_a_reported_prompt_is_a_category(host: LocalHost) -> None:

@@ -86,7 +86,7 @@ export class Commands {
     const info = this.sessionOf(given);
     const handle = given ? handleOf(given) : await this.askHandle(info);
     if (!handle) return;
-    const title = given?.kind === "output" ? `${given.entry.toolName || "output"}-${given.entry.turn + 1}` : given?.kind === "item" ? (given.item.label ?? handle) : handle;
+    const title = given?.kind === "output" ? `${given.entry.toolName || "output"} ${given.entry.target ?? given.entry.turn + 1}` : given?.kind === "item" ? (given.item.label ?? handle) : handle;
     await this.outputs.open({ sessionId: info.sessionId, handle, page: 0, title });
   }
 
@@ -131,7 +131,7 @@ export class Commands {
   private async askHandle(info: SessionInfo): Promise<string | undefined> {
     const { entries } = await this.daemon.request("recall/list", { sessionId: info.sessionId, limit: 1000 });
     const items = entries.reverse().map((entry) => ({
-      label: `$(${entry.inContext ? "eye" : "archive"}) ${entry.toolName || "output"}`,
+      label: `$(${entry.inContext ? "eye" : "archive"}) ${entry.toolName || "output"} ${entry.target ?? ""}`,
       description: `${exact(entry.bytes)} bytes, turn ${entry.turn + 1}${entry.inContext ? "" : ", left the context"}`,
       detail: entry.toolCallId,
       handle: entry.digest,

@@ -54,7 +54,7 @@ export class Outputs implements vscode.TextDocumentContentProvider, vscode.CodeL
       new vscode.CodeLens(top, { title: caption(found), command: "" }),
       ...(found.page > 0 ? [turn("$(arrow-left) Previous Page", found.page - 1)] : []),
       ...(found.page + 1 < found.pages ? [turn("Next Page $(arrow-right)", found.page + 1)] : []),
-      new vscode.CodeLens(top, { title: "$(copy) Copy Handle", command: "ctxd.copyHandle", arguments: [address.handle] }),
+      new vscode.CodeLens(top, { title: "Copy Handle", command: "ctxd.copyHandle", arguments: [address.handle] }),
     ];
   }
 }
@@ -78,8 +78,8 @@ export class Texts implements vscode.TextDocumentContentProvider {
   }
 
   async showPlan(sessionId: string, planId: string, comparison: Comparison): Promise<vscode.Uri> {
-    const before = this.put(PLAN_SCHEME, `/${sessionId}/${planId}/now.txt`, comparison.before);
-    const after = this.put(PLAN_SCHEME, `/${sessionId}/${planId}/after.txt`, comparison.after);
+    const before = this.put(PLAN_SCHEME, `/${sessionId}/${planId}/now.ctxd-plan`, comparison.before);
+    const after = this.put(PLAN_SCHEME, `/${sessionId}/${planId}/after.ctxd-plan`, comparison.after);
     await vscode.commands.executeCommand("vscode.diff", before, after, comparison.title, { preview: true });
     return after;
   }

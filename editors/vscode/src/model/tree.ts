@@ -153,7 +153,7 @@ function draw(node: Node, now: number): Omit<Face, "spoken"> {
       };
     case "output":
       return {
-        label: node.entry.toolName || "tool output",
+        label: clip(`${node.entry.toolName || "tool output"} ${node.entry.target ?? ""}`, 80),
         description: `${size(node.entry.bytes)} · turn ${node.entry.turn + 1}`,
         tooltip: `Tool call ${node.entry.toolCallId}\n${node.entry.digest}`,
         icon: "output",

@@ -207,7 +207,7 @@ try {
 
   await row("Left the context").waitFor();
   await row("Left the context").click();
-  const output = row("turn 1");
+  const output = row(/turn 1$/);
   await output.waitFor();
   await shot("view");
   await output.click();
