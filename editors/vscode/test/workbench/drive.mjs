@@ -218,9 +218,15 @@ try {
 
   await command("View: Show Explorer");
   await page.locator(".explorer-folders-view .monaco-list-row", { hasText: "session.jsonl" }).click({ button: "right" });
-  await page.locator(".monaco-menu .action-item", { hasText: "Replay Transcript" }).click();
+  // A menu passes over the first clicks after it opened.
+  const entry = page.locator(".monaco-menu .action-item", { hasText: "Replay Transcript" });
+  await entry.waitFor();
+  await until("the menu to take a click", async () => {
+    await entry.click({ timeout: 1000 }).catch(() => {});
+    return (await entry.count()) === 0;
+  });
   const inner = page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
-  await inner.locator(".figure svg").first().waitFor({ timeout: 2 * PATIENCE });
+  await inner.locator(".figure svg").first().waitFor();
   await inner.locator(".figure svg").first().focus();
   await page.keyboard.press("PageDown");
   const said = await inner.locator(".readout").first().innerText();
