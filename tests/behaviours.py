@@ -258,7 +258,8 @@ BEHAVIOURS: dict[str, Behaviour] = {
         "The configs for Neovim and Emacs start the daemon and show the newest session.", "issue 6, build"
     ),
     "replay.timeline": Behaviour(
-        "The JSON of a replay holds every request with its size, and what was done before it.", "issue 6, build"
+        "The JSON of a replay holds every request with its size, and what was done before it.",
+        "issue 6, build",
     ),
     "replay.crossed": Behaviour(
         "A recording replays clean in every other dialect, what stays behind counted.", "issue 4, shows 1"

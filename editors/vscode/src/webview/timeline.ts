@@ -120,8 +120,8 @@ class Cursor {
         svg("text", { class: "axis", x: plot.left + plot.width + 8, y: text + 4 }, name),
       ]),
       svg("path", { class: "line", d: chart.line }),
-      ...chart.marks.map((mark) => drawMark(mark.kind, mark.x, mark.kind === "compaction" ? mark.y : plot.top + plot.height)),
       this.pointer,
+      ...chart.marks.map((mark) => drawMark(mark.kind, mark.x, mark.kind === "compaction" ? mark.y : plot.top + plot.height)),
     );
     picture.addEventListener("pointermove", (event) => this.point((event as PointerEvent).offsetX));
     picture.addEventListener("keydown", (event) => this.press(event as KeyboardEvent));

@@ -31,7 +31,7 @@ cpSync(SAMPLE, path.join(folder, "session.jsonl"));
 mkdirSync(path.join(profile, "Machine"), { recursive: true });
 mkdirSync(path.join(profile, "User"), { recursive: true });
 writeFileSync(path.join(profile, "Machine/settings.json"), JSON.stringify({ "ctxd.path": ctxd, "ctxd.storage.root": state }));
-look("Default Dark Modern");
+look("Dark Modern");
 
 function look(theme) {
   writeFileSync(
@@ -233,14 +233,14 @@ try {
   assert.match(said, /^Request \d+ of 34: .*compacted before it/);
   await shot("timeline-dark");
   step("the timeline is drawn and walked by keys");
-  look("Default Light Modern");
+  look("Light Modern");
   await page.locator(".monaco-workbench.vs:not(.vs-dark)").waitFor();
   await until("the light page", () => inner.locator("body.vscode-light").count());
   await shot("timeline-light");
   look("Default High Contrast");
   await until("the contrast page", () => inner.locator("body.vscode-high-contrast").count());
   await shot("timeline-contrast");
-  look("Default Dark Modern");
+  look("Dark Modern");
   await until("the dark page", () => inner.locator("body.vscode-dark").count());
   await page.setViewportSize({ width: 620, height: 800 });
   await shot("timeline-narrow");
