@@ -31,21 +31,17 @@ cpSync(SAMPLE, path.join(folder, "session.jsonl"));
 mkdirSync(path.join(profile, "Machine"), { recursive: true });
 mkdirSync(path.join(profile, "User"), { recursive: true });
 writeFileSync(path.join(profile, "Machine/settings.json"), JSON.stringify({ "ctxd.path": ctxd, "ctxd.storage.root": state }));
-look("Dark Modern");
-
-function look(theme) {
-  writeFileSync(
-    path.join(profile, "User/settings.json"),
-    JSON.stringify({
-      "workbench.colorTheme": theme,
-      "workbench.startupEditor": "none",
-      "chat.disableAIFeatures": true,
-      "workbench.secondarySideBar.defaultVisibility": "hidden",
-      "editor.minimap.enabled": false,
-      "ctxd.replay.windows": [60000, 30000],
-    }),
-  );
-}
+writeFileSync(
+  path.join(profile, "User/settings.json"),
+  JSON.stringify({
+    "workbench.colorTheme": "Dark Modern",
+    "workbench.startupEditor": "none",
+    "chat.disableAIFeatures": true,
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
+    "editor.minimap.enabled": false,
+    "ctxd.replay.windows": [60000, 30000],
+  }),
+);
 
 const began = Date.now();
 let passed = 0;
@@ -159,6 +155,12 @@ try {
     await input.fill(`>${title}`);
     await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().click();
   };
+  const look = async (theme) => {
+    await command("Preferences: Color Theme");
+    const input = page.locator(".quick-input-widget input.input");
+    await input.fill(theme);
+    await page.locator(".quick-input-list .monaco-list-row", { hasText: theme }).first().click();
+  };
   await page.locator(".monaco-workbench").waitFor();
   await until("the gauge", reading, (text) => text.includes("ctxd"));
   step("the workbench shows the gauge, empty");
@@ -233,14 +235,13 @@ try {
   assert.match(said, /^Request \d+ of 34: .*compacted before it/);
   await shot("timeline-dark");
   step("the timeline is drawn and walked by keys");
-  look("Light Modern");
-  await page.locator(".monaco-workbench.vs:not(.vs-dark)").waitFor();
+  await look("Light Modern");
   await until("the light page", () => inner.locator("body.vscode-light").count());
   await shot("timeline-light");
-  look("Default High Contrast");
+  await look("Dark High Contrast");
   await until("the contrast page", () => inner.locator("body.vscode-high-contrast").count());
   await shot("timeline-contrast");
-  look("Dark Modern");
+  await look("Dark Modern");
   await until("the dark page", () => inner.locator("body.vscode-dark").count());
   await page.setViewportSize({ width: 620, height: 800 });
   await shot("timeline-narrow");
