@@ -122,7 +122,7 @@ export function summarize(run: Managed): string {
   const parts = [
     `${plural(run.requests, "request")}, the largest ${exact(run.largest)} tokens (${percent(run.largest, run.window)} of ${exact(run.window)})`,
     plural(run.compactions.length, "compaction"),
-    plural(run.elisions, "elision"),
+    ...(run.elisions ? [plural(run.elisions, "elision")] : []),
     `${exact(outputs.recovered)} of ${exact(outputs.evicted)} evicted outputs come back byte for byte`,
     faults ? `${plural(faults, "fault")}` : "no fault",
   ];

@@ -193,6 +193,7 @@ function legend(run: Managed): HTMLElement {
     "ul",
     { class: "legend" },
     entry(swatch(svg("line", { class: "line", x1: 0, x2: 16, y1: 6, y2: 6 })), "size of the request"),
+    entry(swatch(svg("rect", { class: "interval", x: 0, y: 1, width: 16, height: 10 })), "foreseen, from low to high"),
     ...(run.compactions.length ? [entry(swatch(drawMark("compaction", 8, 6)), "compaction")] : []),
     ...(run.elisions ? [entry(swatch(drawMark("elision", 8, 9)), "outputs elided")] : []),
   );

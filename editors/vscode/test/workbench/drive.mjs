@@ -6,7 +6,7 @@
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -30,7 +30,9 @@ mkdirSync(folder);
 cpSync(SAMPLE, path.join(folder, "session.jsonl"));
 mkdirSync(path.join(profile, "Machine"), { recursive: true });
 mkdirSync(path.join(profile, "User"), { recursive: true });
-writeFileSync(path.join(profile, "Machine/settings.json"), JSON.stringify({ "ctxd.path": ctxd, "ctxd.storage.root": state }));
+const command = path.join(home, "ctxd");
+symlinkSync(ctxd, command);
+writeFileSync(path.join(profile, "Machine/settings.json"), JSON.stringify({ "ctxd.path": command, "ctxd.storage.root": state }));
 writeFileSync(
   path.join(profile, "User/settings.json"),
   JSON.stringify({
@@ -148,7 +150,7 @@ try {
   const gauge = page.locator(".statusbar-item[id*='ctxd.gauge']");
   const reading = async () => ((await gauge.count()) ? (await gauge.first().innerText()).trim() : "");
   const tokens = (text) => Number(/([\d.]+)k\//.exec(text)?.[1] ?? NaN);
-  const command = async (title) => {
+  const run = async (title) => {
     await page.keyboard.press("F1");
     const input = page.locator(".quick-input-widget input.input");
     await input.waitFor();
@@ -156,7 +158,7 @@ try {
     await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().click();
   };
   const look = async (theme) => {
-    await command("Preferences: Color Theme");
+    await run("Preferences: Color Theme");
     const input = page.locator(".quick-input-widget input.input");
     await input.fill(theme);
     await page.locator(".quick-input-list .monaco-list-row", { hasText: theme }).first().click();
@@ -185,16 +187,16 @@ try {
   await shot("tooltip");
   step("the tooltip says who writes the session");
 
-  await command("ctxd: Compact Context");
+  await run("ctxd: Compact Context");
   await page.locator(".quick-input-list .monaco-list-row", { hasText: "Without a model" }).click();
   await page.locator(".notification-toast", { hasText: "This session is written by agent" }).waitFor();
   step("a compaction of a session held elsewhere is refused with its holder");
   await agent.end();
   agent = undefined;
-  await command("Notifications: Clear All Notifications");
+  await run("Notifications: Clear All Notifications");
   await until("the lock to go", reading, (text) => tokens(text) > 0 && !(/lock/.test(text)));
 
-  await command("ctxd: Compact Context");
+  await run("ctxd: Compact Context");
   await page.locator(".quick-input-list .monaco-list-row", { hasText: "Without a model" }).click();
   await page.locator(".monaco-diff-editor").waitFor();
   const question = page.locator(".notification-toast", { hasText: "Frees" });
@@ -218,7 +220,7 @@ try {
   await shot("output");
   step("an evicted output opens as a document");
 
-  await command("View: Show Explorer");
+  await run("View: Show Explorer");
   await page.locator(".explorer-folders-view .monaco-list-row", { hasText: "session.jsonl" }).click({ button: "right" });
   // A menu passes over the first clicks after it opened.
   const entry = page.locator(".monaco-menu .action-item", { hasText: "Replay Transcript" });
@@ -255,9 +257,22 @@ try {
   await until("the gauge again", reading, (text) => tokens(text) === tokens(third));
   step(`a killed daemon comes back with the session: process ${daemon} → ${next}`);
 
-  await command("ctxd: Undo the Last Compaction");
+  await run("ctxd: Undo the Last Compaction");
   await until("the view before", reading, (text) => tokens(text) === tokens(second));
   step("undo brings the view back");
+
+  rmSync(command);
+  await run("ctxd: Restart the Daemon");
+  await until("the missing daemon", reading, (text) => text.includes("not found"));
+  await page.locator(".notification-toast", { hasText: "pip install ctxd-server" }).waitFor();
+  await gauge.first().click();
+  await page.locator(".welcome-view-content", { hasText: "One command brings it" }).waitFor();
+  await page.mouse.move(800, 300);
+  await shot("missing");
+  symlinkSync(ctxd, command);
+  await page.locator(".welcome-view-content .monaco-button", { hasText: "Look Again" }).click();
+  await until("the gauge once more", reading, (text) => tokens(text) === tokens(second));
+  step("a missing daemon is told with the command to run, and found once it is there");
 
   const log = globSync(path.join(profile, "logs/**/*ctxd*.log")).map((name) => readFileSync(name, "utf8")).join("");
   const activated = Number(/activated in (\d+) ms/.exec(log)?.[1]);
