@@ -38,7 +38,6 @@ writeFileSync(
   JSON.stringify({
     "workbench.colorTheme": "Dark Modern",
     "workbench.startupEditor": "none",
-    "chat.disableAIFeatures": true,
     "workbench.secondarySideBar.defaultVisibility": "hidden",
     "editor.minimap.enabled": false,
     "ctxd.replay.windows": [60000, 30000],
@@ -118,9 +117,18 @@ function freePort() {
 const places = ["--user-data-dir", profile, "--extensions-dir", path.join(home, "extensions")];
 const size = statSync(vsix).size;
 assert.ok(size < 1024 * 1024, `the package has ${size} bytes`);
-const installed = spawnSync(process.execPath, [ENTRY, ...places, "--install-extension", vsix], { env: ENV, encoding: "utf8" });
-assert.equal(installed.status, 0, installed.stdout + installed.stderr);
+function must(argv, options = {}) {
+  const done = spawnSync(process.execPath, argv, { env: ENV, encoding: "utf8", ...options });
+  assert.equal(done.status, 0, done.stdout + done.stderr);
+}
+must([ENTRY, ...places, "--install-extension", vsix]);
 step(`the package of ${Math.round(size / 1024)} KB installs`);
+
+// Another extension, which uses this one's client and tool and offers a language model.
+const consumer = path.join(home, "consumer.vsix");
+const packer = path.join(workbench, "tools/node_modules/@vscode/vsce/vsce");
+must([packer, "package", "--allow-missing-repository", "--skip-license", "--no-dependencies", "-o", consumer], { cwd: path.join(import.meta.dirname, "consumer") });
+must([ENTRY, ...places, "--install-extension", consumer]);
 
 const port = await freePort();
 const server = spawn(
@@ -260,6 +268,29 @@ try {
   await run("ctxd: Undo the Last Compaction");
   await until("the view before", reading, (text) => tokens(text) === tokens(second));
   step("undo brings the view back");
+
+  await run("ctxd: Compact Context");
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: "Summary by a model" }).click();
+  const consent = page.locator(".monaco-dialog-box", { hasText: "language model" }).getByRole("button", { name: "Allow" });
+  const plan = page.locator(".notification-toast", { hasText: "Frees" });
+  await until("the plan", async () => {
+    if (await consent.count()) await consent.click();
+    return plan.count();
+  });
+  await plan.getByRole("button", { name: "Discard" }).click();
+  await run("Consumer: Use ctxd");
+  const used = await until("the other extension", () => {
+    try {
+      return JSON.parse(readFileSync(path.join(folder, "consumer.json"), "utf8"));
+    } catch {
+      return undefined;
+    }
+  });
+  assert.equal(used.error, undefined);
+  assert.equal(used.sessions, 1);
+  assert.match(used.recall, /^line of file 0\n/);
+  assert.ok(used.asked >= 1);
+  step(`a language model of VS Code was asked for the summary (${used.asked}), the recall tool and getClient() answer another extension`);
 
   rmSync(command);
   await run("ctxd: Restart the Daemon");
