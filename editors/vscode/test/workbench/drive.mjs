@@ -158,13 +158,20 @@ try {
   const gauge = page.locator(".statusbar-item[id*='ctxd.gauge']");
   const reading = async () => ((await gauge.count()) ? (await gauge.first().innerText()).trim() : "");
   const tokens = (text) => Number(/([\d.]+)k\//.exec(text)?.[1] ?? NaN);
-  const run = async (title) => {
-    await page.keyboard.press("F1");
-    const input = page.locator(".quick-input-widget input.input");
-    await input.waitFor();
-    await input.fill(`>${title}`);
-    await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().click();
-  };
+  // A key that a webview gets while it loads is lost, and a palette that is closing takes nothing: try again.
+  const run = (title) =>
+    until(`the palette to take ${title}`, async () => {
+      const input = page.locator(".quick-input-widget input.input");
+      const timeout = 4000;
+      try {
+        await page.keyboard.press("F1");
+        await input.fill(`>${title}`, { timeout });
+        await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().click({ timeout });
+        return true;
+      } catch {
+        return false;
+      }
+    });
   const look = async (theme) => {
     await run("Preferences: Color Theme");
     const input = page.locator(".quick-input-widget input.input");
