@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
 EXTENSION := editors/vscode
-WORKBENCH ?= $(CURDIR)/.workbench
+WORKBENCH ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ctxd-workbench
 
 .PHONY: help setup demo test check protocol bench test-extension test-vscode
 

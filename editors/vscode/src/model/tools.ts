@@ -40,8 +40,10 @@ export async function remember(
 ): Promise<string> {
   if (input.topic) return textIn(await send("memory/read", { workspace, topic: input.topic }));
   if (!input.query) return textIn(await send("memory/index", { workspace })) || "Nothing is noted yet.";
-  const { hits } = (await send("memory/search", { workspace, query: input.query })) as { hits?: { name: string; text: string }[] };
-  return hits?.length ? hits.map((hit) => `${hit.name}: ${hit.text}`).join("\n\n") : "Nothing that is noted matches.";
+  const found = (await send("memory/search", { workspace, query: input.query })) as { hits: { name: string; text: string }[] };
+  if (!found.hits.length) return "Nothing that is noted matches.";
+  // A daemon may give the hits as one text, framed so that no note passes for an instruction.
+  return textIn(found) || found.hits.map((hit) => `${hit.name}: ${hit.text}`).join("\n\n");
 }
 
 export function textIn(answer: unknown): string {

@@ -78,12 +78,16 @@ for (const [name, models, attempts] of [
 
 test("memory is read by topic, by words, or as an index", async () => {
   const asked: string[] = [];
+  let framed: object = {};
   const send = async (method: string): Promise<unknown> => {
     asked.push(method);
-    return method === "memory/search" ? { hits: [{ name: "build", text: "use make" }] } : { text: `text of ${method}` };
+    if (method === "memory/search") return { hits: [{ name: "build", text: "use make" }], ...framed };
+    return { text: `text of ${method}` };
   };
   assert.equal(await remember(send, "file:///w", { topic: "build" }), "text of memory/read");
   assert.equal(await remember(send, "file:///w", { query: "make" }), "build: use make");
   assert.equal(await remember(send, "file:///w", {}), "text of memory/index");
-  assert.deepEqual(asked, ["memory/read", "memory/search", "memory/index"]);
+  framed = { text: "[Background] use make" };
+  assert.equal(await remember(send, "file:///w", { query: "make" }), "[Background] use make");
+  assert.deepEqual(asked, ["memory/read", "memory/search", "memory/index", "memory/search"]);
 });
