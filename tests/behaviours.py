@@ -254,6 +254,10 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "replay.bundled": Behaviour(
         "The bundled session shows everything the demo promises.", "issue 2, shows 1"
     ),
+    "editors.lock": Behaviour("The extension's lock names no registry.", "issue 6, build"),
+    "editors.commands": Behaviour(
+        "Every command of the extension is declared and registered.", "issue 6, build"
+    ),
     "editors.configs": Behaviour(
         "The configs for Neovim and Emacs start the daemon and show the newest session.", "issue 6, build"
     ),

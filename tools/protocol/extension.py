@@ -10,6 +10,7 @@ import msgspec
 from msgspec import inspect as types
 
 from ctxd.model.settings import Settings
+from ctxd.server.options import TRUSTED_ONLY
 from tools.protocol.prose import of_options
 
 SECTION = "Daemon"
@@ -17,9 +18,6 @@ SECTION = "Daemon"
 
 SECRET = ("summarizer.apiKey",)
 """Options that belong into no file of settings."""
-
-PERSONAL = ("storage", "summarizer")
-"""Groups that a workspace must not set: where state is kept, and to whom its content is sent."""
 
 
 def render(extension: Path, written: dict[Path, str]) -> dict[Path, str]:
@@ -57,7 +55,7 @@ def _setting(group: msgspec.structs.FieldInfo, option: msgspec.structs.FieldInfo
     return {
         **_schema(types.type_info(option.type)),
         "default": default,
-        "scope": "machine" if group.encode_name in PERSONAL else "window",
+        "scope": "machine" if group.encode_name in TRUSTED_ONLY else "window",
         "markdownDescription": of_options(group.type),
     }
 

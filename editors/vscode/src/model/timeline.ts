@@ -31,12 +31,18 @@ export interface Managed {
   timeline: readonly Moment[];
 }
 
+/** A request as it was really sent; `line` is where its answer stands, `reported` the provider's own size of it. */
+export interface Recorded {
+  line: number;
+  reported: number;
+}
+
 export interface FileReport {
   file: string;
   format: string;
   dialect: string;
   responses: number;
-  recorded: readonly { line: number; reported: number; predicted: number }[];
+  recorded: readonly Recorded[];
   managed: readonly Managed[];
 }
 
@@ -67,6 +73,8 @@ export interface Chart {
   area: string;
   /** Of the interval between low and high. */
   interval: string;
+  /** Of the requests as recorded, as far as they are not above the plot. */
+  recorded: string;
   points: { x: number; y: number }[];
   marks: Mark[];
   thresholds: { name: string; tokens: number; y: number }[];
@@ -75,7 +83,7 @@ export interface Chart {
 }
 
 /** Positions in a plot of that size, in pixels. */
-export function layOut(run: Managed, plot: Plot): Chart {
+export function layOut(run: Managed, plot: Plot, recorded: readonly Recorded[]): Chart {
   const line = run.timeline;
   const top = Math.max(run.window, ...line.map((m) => m.tokens));
   const x = (at: number): number => plot.left + (line.length < 2 ? plot.width / 2 : (at / (line.length - 1)) * plot.width);
@@ -92,6 +100,7 @@ export function layOut(run: Managed, plot: Plot): Chart {
     line: path,
     area: first && last ? `${path}L${round(last.x)} ${round(floor)}L${round(first.x)} ${round(floor)}Z` : "",
     interval: highs.length ? `${pathOf([...highs, ...lows])}Z` : "",
+    recorded: recordedPath(run, recorded, top, x, y),
     points,
     marks: line.flatMap((moment, at): Mark[] => {
       const place = { at, x: x(at), y: y(moment.tokens) };
@@ -127,6 +136,26 @@ export function summarize(run: Managed): string {
     faults ? `${plural(faults, "fault")}` : "no fault",
   ];
   return `${parts.join("; ")}.`;
+}
+
+/** Broken where the size is above the plot, or was not reported. */
+function recordedPath(
+  run: Managed,
+  recorded: readonly Recorded[],
+  top: number,
+  x: (at: number) => number,
+  y: (tokens: number) => number,
+): string {
+  const sizes = new Map(recorded.map(({ line, reported }) => [line, reported]));
+  let pen = "M";
+  return run.timeline
+    .map(({ line }, at) => {
+      const tokens = sizes.get(line);
+      const step = tokens !== undefined && tokens <= top ? `${pen}${round(x(at))} ${round(y(tokens))}` : "";
+      pen = step ? "L" : "M";
+      return step;
+    })
+    .join("");
 }
 
 function thresholdsOf(run: Managed): { name: string; tokens: number }[] {

@@ -1,6 +1,6 @@
 /** The replay's page: one chart per window, walked with the arrow keys, and the same numbers as a table. */
 
-import { type Chart, describe, type FileReport, layOut, type Managed, type ReplayReport, summarize } from "../model/timeline.js";
+import { type Chart, describe, type FileReport, layOut, type Managed, type Recorded, type ReplayReport, summarize } from "../model/timeline.js";
 import { exact } from "../model/words.js";
 
 interface Host {
@@ -44,10 +44,10 @@ function drawFile(file: FileReport): HTMLElement[] {
     html("h1", {}, file.file),
     html("p", { class: "quiet" }, `${file.format}, ${exact(file.responses)} model responses. Sizes are simulated from what would have been sent.`),
   );
-  return [head, ...file.managed.map(drawRun)];
+  return [head, ...file.managed.map((run) => drawRun(run, file.recorded))];
 }
 
-function drawRun(run: Managed): HTMLElement {
+function drawRun(run: Managed, recorded: readonly Recorded[]): HTMLElement {
   const title = `Window of ${exact(run.window)} tokens`;
   const figure = html("div", { class: "figure" });
   const readout = html("p", { class: "readout", role: "status", "aria-live": "polite" });
@@ -56,7 +56,7 @@ function drawRun(run: Managed): HTMLElement {
     { "aria-label": title },
     html("h2", {}, title),
     html("p", {}, summarize(run)),
-    legend(run),
+    legend(run, chartOf(run, 600, recorded).recorded !== ""),
     figure,
     readout,
     table(run),
@@ -68,19 +68,20 @@ function drawRun(run: Managed): HTMLElement {
     if (now < 120 || now === width) return;
     width = now;
     const focused = figure.contains(document.activeElement);
-    figure.replaceChildren(cursor.draw(chartOf(run, width), width, title));
+    figure.replaceChildren(cursor.draw(chartOf(run, width, recorded), width, title));
     if (focused) figure.querySelector<SVGElement>("svg")?.focus();
   }).observe(figure);
   return section;
 }
 
-function chartOf(run: Managed, width: number): Chart {
-  return layOut(run, {
+function chartOf(run: Managed, width: number, recorded: readonly Recorded[]): Chart {
+  const plot = {
     left: MARGIN.left,
     top: MARGIN.top,
     width: width - MARGIN.left - MARGIN.right,
     height: HEIGHT - MARGIN.top - MARGIN.bottom,
-  });
+  };
+  return layOut(run, plot, recorded);
 }
 
 /** The chart with the request that is looked at. */
@@ -119,6 +120,7 @@ class Cursor {
         svg("line", { class: `threshold ${name.toLowerCase()}`, x1: plot.left, x2: plot.left + plot.width, y1: y, y2: y }),
         svg("text", { class: "axis", x: plot.left + plot.width + 8, y: text + 4 }, name),
       ]),
+      svg("path", { class: "recorded", d: chart.recorded }),
       svg("path", { class: "line", d: chart.line }),
       this.pointer,
       ...chart.marks.map((mark) => drawMark(mark.kind, mark.x, mark.kind === "compaction" ? mark.y : plot.top + plot.height)),
@@ -186,13 +188,14 @@ function apart(thresholds: Chart["thresholds"]): (Chart["thresholds"][number] & 
     });
 }
 
-function legend(run: Managed): HTMLElement {
+function legend(run: Managed, wasReported: boolean): HTMLElement {
   const swatch = (...parts: SVGElement[]): SVGElement => svg("svg", { width: 16, height: 12, "aria-hidden": "true" }, ...parts);
   const entry = (picture: SVGElement, text: string): HTMLElement => html("li", {}, picture, text);
   return html(
     "ul",
     { class: "legend" },
     entry(swatch(svg("line", { class: "line", x1: 0, x2: 16, y1: 6, y2: 6 })), "size of the request"),
+    ...(wasReported ? [entry(swatch(svg("line", { class: "recorded", x1: 0, x2: 16, y1: 6, y2: 6 })), "as recorded")] : []),
     entry(swatch(svg("rect", { class: "interval", x: 0, y: 1, width: 16, height: 10 })), "foreseen, from low to high"),
     ...(run.compactions.length ? [entry(swatch(drawMark("compaction", 8, 6)), "compaction")] : []),
     ...(run.elisions ? [entry(swatch(drawMark("elision", 8, 9)), "outputs elided")] : []),

@@ -15,13 +15,14 @@ test("a replay becomes a chart inside its plot, with a mark for every compaction
   const run = report.files[0]?.managed[0];
   assert.ok(run);
   const plot = { left: 40, top: 10, width: 500, height: 200 };
-  const chart = layOut(run, plot);
+  const chart = layOut(run, plot, report.files[0]?.recorded ?? []);
   assert.equal(chart.points.length, 34);
   for (const { x, y } of chart.points) assert.ok(x >= 40 && x <= 540 && y >= 10 && y <= 210);
   assert.equal(chart.marks.filter((mark) => mark.kind === "compaction").length, run.compactions.length);
   assert.deepEqual(chart.thresholds.map(({ name }) => name), ["Window", "Compaction", "Handoff"]);
   assert.deepEqual([...chart.thresholds].sort((a, b) => a.y - b.y), chart.thresholds);
   assert.equal(chart.ticks[0]?.label, "0");
+  assert.equal(chart.recorded.match(/[ML]/g)?.length, report.files[0]?.recorded.filter(({ reported }) => reported <= 60_000).length);
   const at = run.timeline.findIndex((moment) => moment.compacted);
   assert.match(inWords(run, at), /^Request \d+ of 34: [\d,]+ tokens, \d+% of the window; foreseen .*; compacted before it, [\d,]+ to [\d,]+ tokens\. Line \d+\.$/);
   assert.match(summarize(run), /^34 requests, .*come back byte for byte; no fault\.$/);
@@ -34,7 +35,7 @@ test("a file that is no transcript fails with the command's own words", async ()
 
 test("a chart of one request, or none, has no broken path", () => {
   const run = { window: 1000, requests: 0, largest: 0, elisions: 0, compactions: [], outputs: { outputs: 0, evicted: 0, recovered: 0, lost: [] }, violations: [], overflows: [], thresholds: null, timeline: [] };
-  const chart = layOut(run, { left: 0, top: 0, width: 100, height: 100 });
+  const chart = layOut(run, { left: 0, top: 0, width: 100, height: 100 }, []);
   assert.deepEqual([chart.line, chart.area, chart.interval, chart.points], ["", "", "", []]);
   assert.equal(inWords(run, 0), "");
 });
