@@ -23,11 +23,19 @@ await build({
     },
   ],
 });
-await build({ ...common, entryPoints: ["src/webview/timeline.ts", "src/webview/timeline.css"], outdir: "dist", platform: "browser", format: "iife" });
+await build({
+  ...common,
+  entryPoints: ["src/webview/timeline.ts", "src/webview/timeline.css"],
+  outdir: "dist",
+  platform: "browser",
+  format: "iife",
+});
 if (process.argv.includes("--tests")) {
   await build({
     bundle: true,
-    entryPoints: readdirSync("test/unit").filter((name) => name.endsWith(".test.ts")).map((name) => `test/unit/${name}`),
+    entryPoints: readdirSync("test/unit")
+      .filter((name) => name.endsWith(".test.ts"))
+      .map((name) => `test/unit/${name}`),
     outdir: "dist/test",
     platform: "node",
     format: "cjs",

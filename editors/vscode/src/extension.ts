@@ -43,7 +43,11 @@ export function activate(context: vscode.ExtensionContext): Api {
   const log = vscode.window.createOutputChannel("ctxd", { log: true });
   const config = (): vscode.WorkspaceConfiguration => vscode.workspace.getConfiguration("ctxd");
   const folders = (): readonly vscode.WorkspaceFolder[] => vscode.workspace.workspaceFolders ?? [];
-  const sampler = new Sampler(languageModels, () => ({ enabled: config().get("sampling.enabled", true), family: config().get("sampling.model", "") }), () => view.say(sampler.standing));
+  const sampler = new Sampler(
+    languageModels,
+    () => ({ enabled: config().get("sampling.enabled", true), family: config().get("sampling.model", "") }),
+    () => view.say(sampler.standing),
+  );
 
   const daemon = new Supervisor({
     obstacle: () => (!folders().length ? "noFolder" : vscode.workspace.isTrusted ? undefined : "untrusted"),
@@ -144,7 +148,9 @@ export function activate(context: vscode.ExtensionContext): Api {
     register("openOutput", (given: never) => commands.openOutput(given)),
     register("copyHandle", (given: never) => commands.copyHandle(given)),
     register("revealFile", (node: never) => commands.revealFile(node)),
-    register("replay", async (uri: never) => showReplay(uri, await commandOf(daemon, config().get("path", ""), folders()), context.extensionUri)),
+    register("replay", async (uri: never) =>
+      showReplay(uri, await commandOf(daemon, config().get("path", ""), folders()), context.extensionUri),
+    ),
     register("restart", () => daemon.restart()),
     register("showLog", () => log.show()),
     register("copyInstall", () => vscode.env.clipboard.writeText(daemon.state.kind === "tooOld" ? UPGRADE : INSTALL)),
@@ -155,8 +161,10 @@ export function activate(context: vscode.ExtensionContext): Api {
     }),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (!change.affectsConfiguration("ctxd")) return;
-      const stuck = daemon.state.kind === "missing" || daemon.state.kind === "misconfigured" || daemon.state.kind === "tooOld";
-      if (stuck || change.affectsConfiguration("ctxd.path") || change.affectsConfiguration("ctxd.sampling.enabled")) void daemon.restart();
+      const stuck =
+        daemon.state.kind === "missing" || daemon.state.kind === "misconfigured" || daemon.state.kind === "tooOld";
+      if (stuck || change.affectsConfiguration("ctxd.path") || change.affectsConfiguration("ctxd.sampling.enabled"))
+        void daemon.restart();
       else daemon.notify("workspace/didChangeConfiguration", { settings: { ctxd: options() } });
       draw();
     }),
@@ -184,12 +192,20 @@ async function find(setting: string, folders: readonly vscode.WorkspaceFolder[])
     folders: folders.map(({ uri }) => uri.fsPath),
     home: homedir(),
     searchPath: process.env["PATH"] ?? "",
-    isExecutable: (file) => access(file, constants.X_OK).then(() => true, () => false),
+    isExecutable: (file) =>
+      access(file, constants.X_OK).then(
+        () => true,
+        () => false,
+      ),
   });
 }
 
 /** The command of the running daemon, else the one that would be started. */
-async function commandOf(daemon: Supervisor, setting: string, folders: readonly vscode.WorkspaceFolder[]): Promise<string> {
+async function commandOf(
+  daemon: Supervisor,
+  setting: string,
+  folders: readonly vscode.WorkspaceFolder[],
+): Promise<string> {
   if (daemon.state.kind === "running") return daemon.state.command;
   if (!vscode.workspace.isTrusted) throw new Error("Replaying starts ctxd, which needs a trusted workspace.");
   const found = await find(setting, folders);
@@ -219,8 +235,13 @@ function clientOf(daemon: Supervisor): Client {
 async function notify(state: State): Promise<void> {
   if (state.kind === "missing" || state.kind === "tooOld") {
     const command = state.kind === "missing" ? INSTALL : UPGRADE;
-    const said = state.kind === "missing" ? "ctxd is not installed" : `ctxd ${state.version} is too old for this extension`;
-    const answer = await vscode.window.showErrorMessage(`${said}. Run: ${command}`, "Put It in a Terminal", "Set Its Path");
+    const said =
+      state.kind === "missing" ? "ctxd is not installed" : `ctxd ${state.version} is too old for this extension`;
+    const answer = await vscode.window.showErrorMessage(
+      `${said}. Run: ${command}`,
+      "Put It in a Terminal",
+      "Set Its Path",
+    );
     if (answer === "Set Its Path") await vscode.commands.executeCommand("workbench.action.openSettings", "ctxd.path");
     if (answer !== "Put It in a Terminal") return;
     const terminal = vscode.window.createTerminal("ctxd");
@@ -230,7 +251,11 @@ async function notify(state: State): Promise<void> {
     const answer = await vscode.window.showErrorMessage(`ctxd refuses a setting: ${state.message}`, "Open Settings");
     if (answer) await vscode.commands.executeCommand("workbench.action.openSettings", "@ext:ctxd.ctxd");
   } else if (state.kind === "crashLoop") {
-    const answer = await vscode.window.showErrorMessage("The ctxd daemon keeps ending and is not started again by itself.", "Show Log", "Start Again");
+    const answer = await vscode.window.showErrorMessage(
+      "The ctxd daemon keeps ending and is not started again by itself.",
+      "Show Log",
+      "Start Again",
+    );
     if (answer === "Show Log") await vscode.commands.executeCommand("ctxd.showLog");
     if (answer === "Start Again") await vscode.commands.executeCommand("ctxd.restart");
   }

@@ -33,6 +33,10 @@ export async function replay(request: ReplayRequest): Promise<ReplayReport> {
 }
 
 function lastLines(text: string): string {
-  const lines = text.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, "").split("\n").map((line) => line.trim()).filter(Boolean);
+  const lines = text
+    .replace(/\u001b\[[0-9;?]*[A-Za-z]/g, "")
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
   return lines.slice(-3).join(" ") || "ctxd replay failed";
 }

@@ -17,7 +17,12 @@ export const PAUSES = [250, 1000, 2000, 4000, 8000];
 export const LOOP_MS = 120_000;
 
 /** Methods without which nothing here works; a daemon that lacks one is too old. */
-const NEEDED: readonly (keyof RequestsToDaemon)[] = ["session/list", "session/open", "context/project", "context/compact"];
+const NEEDED: readonly (keyof RequestsToDaemon)[] = [
+  "session/list",
+  "session/open",
+  "context/project",
+  "context/compact",
+];
 
 export type State =
   | { kind: "stopped" }

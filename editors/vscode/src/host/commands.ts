@@ -26,7 +26,12 @@ export class Commands {
 
   /** The session of a node, else the one of the gauge. Throws where there is none. */
   sessionOf(node: Node | undefined): SessionInfo {
-    const found = node?.kind === "session" ? node.watched.info : node && "session" in node ? node.session : this.sessions.active?.info;
+    const found =
+      node?.kind === "session"
+        ? node.watched.info
+        : node && "session" in node
+          ? node.session
+          : this.sessions.active?.info;
     if (!found) throw new Error("There is no agent session in this workspace yet.");
     return found;
   }
@@ -51,7 +56,9 @@ export class Commands {
     const pin = await this.sessions.writing(info, () =>
       this.daemon.request("context/pin", { sessionId: info.sessionId, text, label }),
     );
-    void vscode.window.showInformationMessage(`Pinned: ${exact(pin.tokens)} tokens; ${exact(pin.budgetLeft)} are left for pins.`);
+    void vscode.window.showInformationMessage(
+      `Pinned: ${exact(pin.tokens)} tokens; ${exact(pin.budgetLeft)} are left for pins.`,
+    );
   }
 
   async unpin(node: Node | undefined): Promise<void> {
@@ -86,12 +93,18 @@ export class Commands {
     const info = this.sessionOf(given);
     const handle = given ? handleOf(given) : await this.askHandle(info);
     if (!handle) return;
-    const title = given?.kind === "output" ? `${given.entry.toolName || "output"} ${given.entry.target ?? given.entry.turn + 1}` : given?.kind === "item" ? (given.item.label ?? handle) : handle;
+    const title =
+      given?.kind === "output"
+        ? `${given.entry.toolName || "output"} ${given.entry.target ?? given.entry.turn + 1}`
+        : given?.kind === "item"
+          ? (given.item.label ?? handle)
+          : handle;
     await this.outputs.open({ sessionId: info.sessionId, handle, page: 0, title });
   }
 
   async copyHandle(given: Node | string | undefined): Promise<void> {
-    const handle = typeof given === "string" ? given : given?.kind === "output" ? given.entry.toolCallId : given && handleOf(given);
+    const handle =
+      typeof given === "string" ? given : given?.kind === "output" ? given.entry.toolCallId : given && handleOf(given);
     if (handle) await vscode.env.clipboard.writeText(handle);
   }
 
@@ -105,9 +118,14 @@ export class Commands {
     const folder = await this.chooseFolder();
     if (!folder) return;
     const workspace = folder.uri.toString();
-    const { topics } = (await this.daemon.send("memory/list", { workspace })) as { topics: { name: string; bytes: number }[] };
+    const { topics } = (await this.daemon.send("memory/list", { workspace })) as {
+      topics: { name: string; bytes: number }[];
+    };
     const index = { label: "$(list-unordered) Index", description: "what agents see of it at first", topic: "" };
-    const items = [index, ...topics.map(({ name, bytes }) => ({ label: name, description: `${exact(bytes)} bytes`, topic: name }))];
+    const items = [
+      index,
+      ...topics.map(({ name, bytes }) => ({ label: name, description: `${exact(bytes)} bytes`, topic: name })),
+    ];
     const picked = await vscode.window.showQuickPick(items, { title: "Memory of this workspace" });
     if (!picked) return;
     const answer = picked.topic
@@ -124,7 +142,11 @@ export class Commands {
   private async choosePin(info: SessionInfo): Promise<string | undefined> {
     const { pins } = await this.daemon.request("context/pins", { sessionId: info.sessionId });
     if (!pins.length) throw new Error("Nothing is pinned in this session.");
-    const items = pins.map((pin: Pin) => ({ label: pin.label ?? clip(pin.text ?? pin.messageId ?? "", 60), description: `${exact(pin.tokens)} tokens`, id: pin.pinId }));
+    const items = pins.map((pin: Pin) => ({
+      label: pin.label ?? clip(pin.text ?? pin.messageId ?? "", 60),
+      description: `${exact(pin.tokens)} tokens`,
+      id: pin.pinId,
+    }));
     return (await vscode.window.showQuickPick(items, { title: "Let go of which pin?" }))?.id;
   }
 
@@ -136,6 +158,12 @@ export class Commands {
       detail: entry.toolCallId,
       handle: entry.digest,
     }));
-    return (await vscode.window.showQuickPick(items, { title: "Open which output?", matchOnDescription: true, matchOnDetail: true }))?.handle;
+    return (
+      await vscode.window.showQuickPick(items, {
+        title: "Open which output?",
+        matchOnDescription: true,
+        matchOnDetail: true,
+      })
+    )?.handle;
   }
 }

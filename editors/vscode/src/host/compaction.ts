@@ -22,7 +22,11 @@ interface Strategy extends vscode.QuickPickItem {
 
 const STRATEGIES: readonly Strategy[] = [
   { label: "Let ctxd decide", strategy: "auto", detail: "Shortens outputs first; summarises if that is not enough." },
-  { label: "Summary by a model", strategy: "model", detail: "A language model words the summary; what binds is kept without it." },
+  {
+    label: "Summary by a model",
+    strategy: "model",
+    detail: "A language model words the summary; what binds is kept without it.",
+  },
   { label: "Without a model", strategy: "deterministic", detail: "At once, nothing is sent anywhere." },
 ];
 
@@ -42,7 +46,10 @@ export class Compaction implements vscode.Disposable {
 
   async begin(info: SessionInfo): Promise<void> {
     await this.discard();
-    const picked = await vscode.window.showQuickPick(STRATEGIES, { title: "Compact the context", placeHolder: "Nothing changes before you have seen the plan" });
+    const picked = await vscode.window.showQuickPick(STRATEGIES, {
+      title: "Compact the context",
+      placeHolder: "Nothing changes before you have seen the plan",
+    });
     if (!picked) return;
     const release = await this.sessions.acquire(info);
     let held = false;
@@ -65,7 +72,9 @@ export class Compaction implements vscode.Disposable {
       void this.tell(plan.info, report.before.tokens, report.after.tokens);
     } catch (error) {
       if (faultOf(error)?.kind !== "revisionConflict") throw error;
-      void vscode.window.showWarningMessage("The session went on since the plan was made, so nothing was changed. Plan again.");
+      void vscode.window.showWarningMessage(
+        "The session went on since the plan was made, so nothing was changed. Plan again.",
+      );
     } finally {
       await this.finish(plan);
     }
@@ -77,9 +86,13 @@ export class Compaction implements vscode.Disposable {
   }
 
   async undo(info: SessionInfo): Promise<void> {
-    const done = await this.sessions.writing(info, () => this.daemon.request("context/undo", { sessionId: info.sessionId }));
+    const done = await this.sessions.writing(info, () =>
+      this.daemon.request("context/undo", { sessionId: info.sessionId }),
+    );
     this.sessions.take(info.sessionId, done.projection);
-    void vscode.window.showInformationMessage(`The view before the compaction is back: ${exact(done.projection.tokens)} tokens.`);
+    void vscode.window.showInformationMessage(
+      `The view before the compaction is back: ${exact(done.projection.tokens)} tokens.`,
+    );
   }
 
   dispose(): void {
@@ -87,7 +100,11 @@ export class Compaction implements vscode.Disposable {
   }
 
   /** Whether a plan is now held, and with it the session. */
-  private async make(info: SessionInfo, strategy: Strategy["strategy"], release: () => Promise<void>): Promise<boolean> {
+  private async make(
+    info: SessionInfo,
+    strategy: Strategy["strategy"],
+    release: () => Promise<void>,
+  ): Promise<boolean> {
     const { sessionId } = info;
     const report = await vscode.window.withProgress(
       { location: vscode.ProgressLocation.Notification, title: "Planning the compaction", cancellable: true },
@@ -114,7 +131,10 @@ export class Compaction implements vscode.Disposable {
   }
 
   private async tell(info: SessionInfo, before: number, after: number): Promise<void> {
-    const answer = await vscode.window.showInformationMessage(`Compacted: ${exact(before)} → ${exact(after)} tokens.`, "Undo");
+    const answer = await vscode.window.showInformationMessage(
+      `Compacted: ${exact(before)} → ${exact(after)} tokens.`,
+      "Undo",
+    );
     if (answer !== "Undo") return;
     try {
       await this.undo(info);
@@ -127,7 +147,11 @@ export class Compaction implements vscode.Disposable {
     const messages: HistoryMessage[] = [];
     let after: string | undefined;
     do {
-      const page = await this.daemon.request("session/history", { sessionId, view: "model", ...(after ? { after } : {}) });
+      const page = await this.daemon.request("session/history", {
+        sessionId,
+        view: "model",
+        ...(after ? { after } : {}),
+      });
       messages.push(...page.messages);
       after = page.next;
     } while (after);
@@ -151,5 +175,9 @@ export class Compaction implements vscode.Disposable {
 
 function showsPlan(tab: vscode.Tab, plan: Plan | undefined): boolean {
   const { input } = tab;
-  return input instanceof vscode.TabInputTextDiff && input.modified.scheme === PLAN_SCHEME && input.modified.toString() === plan?.uri.toString();
+  return (
+    input instanceof vscode.TabInputTextDiff &&
+    input.modified.scheme === PLAN_SCHEME &&
+    input.modified.toString() === plan?.uri.toString()
+  );
 }

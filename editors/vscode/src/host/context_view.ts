@@ -32,7 +32,17 @@ export class ContextView implements vscode.TreeDataProvider<Node>, vscode.Dispos
   /** Draws anew if anything that is drawn has changed. */
   update(force = false): void {
     const { active } = this.sessions;
-    const signature = JSON.stringify(this.sessions.all.map((w) => [w.info.sessionId, w.projection?.revision, w.projection?.tokens, w.info.holder?.pid, w.info.durable, w.trouble, w === active]));
+    const signature = JSON.stringify(
+      this.sessions.all.map((w) => [
+        w.info.sessionId,
+        w.projection?.revision,
+        w.projection?.tokens,
+        w.info.holder?.pid,
+        w.info.durable,
+        w.trouble,
+        w === active,
+      ]),
+    );
     if (!force && signature === this.drawn) return;
     this.drawn = signature;
     this.changed.fire(undefined);
@@ -46,7 +56,10 @@ export class ContextView implements vscode.TreeDataProvider<Node>, vscode.Dispos
 
   getTreeItem(node: Node): vscode.TreeItem {
     const face = faceOf(node, Date.now());
-    const collapsed = node.kind === "session" && node.active ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed;
+    const collapsed =
+      node.kind === "session" && node.active
+        ? vscode.TreeItemCollapsibleState.Expanded
+        : vscode.TreeItemCollapsibleState.Collapsed;
     const item = new vscode.TreeItem(face.label, face.expands ? collapsed : vscode.TreeItemCollapsibleState.None);
     item.id = keyOf(node);
     item.description = face.description;
@@ -75,7 +88,9 @@ export class ContextView implements vscode.TreeDataProvider<Node>, vscode.Dispos
   private roots(): Node[] {
     const folders = vscode.workspace.workspaceFolders ?? [];
     if (folders.length < 2) return this.sessionsOf(undefined);
-    return this.sessions.all.length ? folders.map((folder) => ({ kind: "folder", uri: folder.uri.toString(), name: folder.name })) : [];
+    return this.sessions.all.length
+      ? folders.map((folder) => ({ kind: "folder", uri: folder.uri.toString(), name: folder.name }))
+      : [];
   }
 
   private sessionsOf(uri: string | undefined): Node[] {
@@ -93,7 +108,9 @@ export class ContextView implements vscode.TreeDataProvider<Node>, vscode.Dispos
     const [found, entries, pins] = await Promise.all([
       this.daemon.request("context/project", { sessionId, detail: "items" }),
       this.outputsOf(sessionId),
-      this.daemon.has("context/pins") ? this.daemon.request("context/pins", { sessionId }) : { pins: [], tokens: 0, budget: 0 },
+      this.daemon.has("context/pins")
+        ? this.daemon.request("context/pins", { sessionId })
+        : { pins: [], tokens: 0, budget: 0 },
     ]);
     return childrenOf(watched, found, entries, pins);
   }

@@ -15,7 +15,12 @@ import {
 import type { About, Cancellation, Handlers, Link } from "../client/link.js";
 import type { Nested } from "../model/options.js";
 import { NoSummary } from "../model/sampling.js";
-import type { ContextDidChangeParams, ContextEventParams, SamplingCreateMessageParams, SessionDidChangeParams } from "../protocol/types.js";
+import type {
+  ContextDidChangeParams,
+  ContextEventParams,
+  SamplingCreateMessageParams,
+  SessionDidChangeParams,
+} from "../protocol/types.js";
 
 /** Milliseconds a daemon may take to leave. */
 const LEAVING_MS = 3000;
@@ -75,7 +80,8 @@ export async function connect(opening: Opening): Promise<Link> {
   return {
     about: aboutOf(client),
     closed,
-    request: (method, params, token) => (token ? client.sendRequest(method, params, token as CancellationToken) : client.sendRequest(method, params)),
+    request: (method, params, token) =>
+      token ? client.sendRequest(method, params, token as CancellationToken) : client.sendRequest(method, params),
     notify: (method, params) => void client.sendNotification(method, params),
     end: async () => {
       await client.stop(LEAVING_MS).catch((error: unknown) => log.debug(`leaving: ${String(error)}`));

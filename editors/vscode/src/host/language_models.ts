@@ -22,7 +22,9 @@ export async function languageModels(): Promise<LanguageModel[]> {
         const prompt = [
           ...(systemPrompt ? [vscode.LanguageModelChatMessage.User(systemPrompt)] : []),
           ...messages.map(({ role, content }) =>
-            role === "user" ? vscode.LanguageModelChatMessage.User(content.text) : vscode.LanguageModelChatMessage.Assistant(content.text),
+            role === "user"
+              ? vscode.LanguageModelChatMessage.User(content.text)
+              : vscode.LanguageModelChatMessage.Assistant(content.text),
           ),
         ];
         const answer = await chat.sendRequest(prompt, { justification: JUSTIFICATION }, source.token);
@@ -44,7 +46,9 @@ export function registerTools(daemon: Supervisor, sessions: Sessions): vscode.Di
   return vscode.Disposable.from(
     vscode.lm.registerTool<RecallInput>("ctxd_recall", {
       invoke: ({ input }) => answer(recall(daemon, input, sessions.active?.info.sessionId)),
-      prepareInvocation: ({ input }) => ({ invocationMessage: input.handle ? `Reading ${input.handle} again` : "Searching earlier tool outputs" }),
+      prepareInvocation: ({ input }) => ({
+        invocationMessage: input.handle ? `Reading ${input.handle} again` : "Searching earlier tool outputs",
+      }),
     }),
     vscode.lm.registerTool<MemoryInput>("ctxd_memory", {
       invoke: ({ input }) => answer(readMemory(daemon, input)),

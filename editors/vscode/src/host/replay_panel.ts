@@ -33,7 +33,8 @@ export async function showReplay(given: vscode.Uri | undefined, command: string,
 async function chooseFile(): Promise<vscode.Uri | undefined> {
   const shown = vscode.window.activeTextEditor?.document.uri;
   if (shown?.scheme === "file" && SUFFIXES.some((suffix) => shown.path.endsWith(`.${suffix}`))) return shown;
-  const [picked] = (await vscode.window.showOpenDialog({ filters: { Transcripts: SUFFIXES }, openLabel: "Replay" })) ?? [];
+  const [picked] =
+    (await vscode.window.showOpenDialog({ filters: { Transcripts: SUFFIXES }, openLabel: "Replay" })) ?? [];
   return picked;
 }
 

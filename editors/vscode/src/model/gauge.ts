@@ -48,7 +48,9 @@ export function gaugeOf(state: State, watched: Watched | undefined, summaries: s
   const phase = PHASES[found.phase];
   const of = found.window === null ? "" : `/${short(found.window)}`;
   const share = found.window === null ? "" : ` (${percent(found.tokens, found.window)})`;
-  lines.push(`${exact(found.tokens)}${found.window === null ? "" : ` of ${exact(found.window)}`} tokens${share}, ${phase.meaning}`);
+  lines.push(
+    `${exact(found.tokens)}${found.window === null ? "" : ` of ${exact(found.window)}`} tokens${share}, ${phase.meaning}`,
+  );
   lines.push(`Between ${exact(found.low)} and ${exact(found.high)}; ${SOURCES[found.source]}`);
   if (found.handoffThreshold !== null && found.compactionThreshold !== null) {
     lines.push(`Handoff from ${exact(found.handoffThreshold)}, compaction from ${exact(found.compactionThreshold)}`);
@@ -59,7 +61,8 @@ export function gaugeOf(state: State, watched: Watched | undefined, summaries: s
   return {
     text: `${phase.icon} ${short(found.tokens)}${of} ${phase.word}${mark}`,
     tooltip: lines.filter(Boolean).join("\n\n"),
-    spoken: `Agent context: ${exact(found.tokens)}${found.window === null ? "" : ` of ${exact(found.window)}`} tokens, ${phase.meaning}. ${warnings.join(" ")}`.trim(),
+    spoken:
+      `Agent context: ${exact(found.tokens)}${found.window === null ? "" : ` of ${exact(found.window)}`} tokens, ${phase.meaning}. ${warnings.join(" ")}`.trim(),
     severity: warnings.length ? "warning" : "none",
   };
 }
@@ -100,7 +103,11 @@ function daemonGauge(state: Exclude<State, { kind: "running" }>): Gauge {
         "error",
       );
     case "tooNew":
-      return plain("$(error) ctxd too new", `${state.command} (version ${state.version}) speaks a newer protocol. Update the extension.`, "error");
+      return plain(
+        "$(error) ctxd too new",
+        `${state.command} (version ${state.version}) speaks a newer protocol. Update the extension.`,
+        "error",
+      );
     case "misconfigured":
       return plain("$(error) ctxd settings", `The daemon refuses a setting: ${state.message}`, "error");
     case "waiting":

@@ -46,7 +46,11 @@ export function render(fetched: RecallFetchResult): string {
 
 /** What stands above the text. */
 export function caption(fetched: RecallFetchResult): string {
-  const parts = [`${fetched.toolName || "output"}`, `page ${fetched.page + 1} of ${fetched.pages}`, plural(fetched.totalBytes, "byte")];
+  const parts = [
+    `${fetched.toolName || "output"}`,
+    `page ${fetched.page + 1} of ${fetched.pages}`,
+    plural(fetched.totalBytes, "byte"),
+  ];
   if (fetched.redactions) parts.push(`${exact(fetched.redactions)} secrets cut out before it was stored`);
   return parts.join(" · ");
 }
@@ -56,7 +60,9 @@ function hex(bytes: Buffer): string {
   for (let at = 0; at < bytes.length; at += 16) {
     const row = bytes.subarray(at, at + 16);
     const shown = [...row].map((byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : ".")).join("");
-    lines.push(`${at.toString(16).padStart(8, "0")}  ${row.toString("hex").replace(/(..)/g, "$1 ").padEnd(48)} ${shown}`);
+    lines.push(
+      `${at.toString(16).padStart(8, "0")}  ${row.toString("hex").replace(/(..)/g, "$1 ").padEnd(48)} ${shown}`,
+    );
   }
   return lines.join("\n");
 }

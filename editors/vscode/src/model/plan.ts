@@ -31,7 +31,11 @@ export function compare(report: CompactionReport, view: readonly HistoryMessage[
   const fates = new Map(report.units.flatMap((unit) => unit.messageIds.map((id) => [id, unit] as const)));
   const freed = before.tokens - after.tokens;
   return {
-    before: [`${exact(before.tokens)} tokens in ${plural(before.messages, "message")}`, "", ...view.flatMap(whole)].join("\n"),
+    before: [
+      `${exact(before.tokens)} tokens in ${plural(before.messages, "message")}`,
+      "",
+      ...view.flatMap(whole),
+    ].join("\n"),
     after: [
       `${exact(after.tokens)} tokens in ${plural(after.messages, "message")}`,
       "",
@@ -81,9 +85,16 @@ function auditLines(audit: Audit): string[] {
     `Tool outputs: ${toolOutputs.evicted} leave, ${toolOutputs.recoverable} of them can be fetched back`,
     `Files mentioned: ${filesMentioned.before} before, ${filesMentioned.after} after, ${filesMentioned.recoverable} can be found again`,
   ];
-  if (exactRecords.total) lines.push(`Exact records: ${exactRecords.verbatim} of ${exactRecords.total} stand word for word`);
-  if (artifacts.total) lines.push(`Artifacts of the contract: ${artifacts.referenced} of ${artifacts.total} named${added(artifacts.reinjected)}`);
-  if (invariants.total) lines.push(`Invariants of the contract: ${invariants.held} of ${invariants.total} held${added(invariants.reinjected)}`);
+  if (exactRecords.total)
+    lines.push(`Exact records: ${exactRecords.verbatim} of ${exactRecords.total} stand word for word`);
+  if (artifacts.total)
+    lines.push(
+      `Artifacts of the contract: ${artifacts.referenced} of ${artifacts.total} named${added(artifacts.reinjected)}`,
+    );
+  if (invariants.total)
+    lines.push(
+      `Invariants of the contract: ${invariants.held} of ${invariants.total} held${added(invariants.reinjected)}`,
+    );
   return ["── Audit", ...lines, ""];
 }
 
@@ -103,7 +114,9 @@ function summaryLines(summary: SessionSummary | undefined): string[] {
     ["Risks", summary.risks],
     ["Next", summary.nextSteps],
   ];
-  const sections = lists.filter(([, lines]) => lines.length).flatMap(([title, lines]) => [`${title}:`, ...lines.map(quoted), ""]);
+  const sections = lists
+    .filter(([, lines]) => lines.length)
+    .flatMap(([title, lines]) => [`${title}:`, ...lines.map(quoted), ""]);
   return ["── Summary that stands for what left", `Goal: ${summary.goal}`, "", ...sections];
 }
 

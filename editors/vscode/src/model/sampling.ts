@@ -7,7 +7,11 @@ import type { SamplingCreateMessageParams, SamplingCreateMessageResult } from ".
 export interface LanguageModel {
   name: string;
   family: string;
-  send(messages: SamplingCreateMessageParams["messages"], systemPrompt: string, cancellation: Cancellation): AsyncIterable<string>;
+  send(
+    messages: SamplingCreateMessageParams["messages"],
+    systemPrompt: string,
+    cancellation: Cancellation,
+  ): AsyncIterable<string>;
 }
 
 export type Standing =

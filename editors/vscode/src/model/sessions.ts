@@ -5,7 +5,14 @@
 
 import { faultOf, type Params, type Result, sentenceOf } from "../client/link.js";
 import type { RequestsToDaemon } from "../protocol/methods.js";
-import type { CompactionReport, Health, Holder, Projection, SessionInfo, SessionOpenParams } from "../protocol/types.js";
+import type {
+  CompactionReport,
+  Health,
+  Holder,
+  Projection,
+  SessionInfo,
+  SessionOpenParams,
+} from "../protocol/types.js";
 
 /** So many sessions of a folder are watched, the most recently updated first. */
 export const WATCHED = 8;
@@ -29,7 +36,9 @@ export interface Daemon {
 /** The session is written by another process. */
 export class HeldElsewhere extends Error {
   constructor(readonly holder: Holder | undefined) {
-    const who = holder ? `${holder.client ?? "another process"} (process ${holder.pid} on ${holder.host})` : "another process";
+    const who = holder
+      ? `${holder.client ?? "another process"} (process ${holder.pid} on ${holder.host})`
+      : "another process";
     super(`This session is written by ${who}. Fork it to work on a copy, or close it there.`);
   }
 }
@@ -112,7 +121,11 @@ export class Sessions {
   async acquire(info: SessionInfo): Promise<() => Promise<void>> {
     const before = this.daemon.openedAs(info.sessionId);
     if (before && before.readOnly !== true) {
-      const standing = await this.daemon.request("session/open", { ...before, sessionId: info.sessionId, mode: "resume" });
+      const standing = await this.daemon.request("session/open", {
+        ...before,
+        sessionId: info.sessionId,
+        mode: "resume",
+      });
       if (standing.access === "write") return async () => {};
     }
     const opened = await this.daemon.request("session/open", {

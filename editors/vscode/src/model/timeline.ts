@@ -86,7 +86,8 @@ export interface Chart {
 export function layOut(run: Managed, plot: Plot, recorded: readonly Recorded[]): Chart {
   const line = run.timeline;
   const top = Math.max(run.window, ...line.map((m) => m.tokens));
-  const x = (at: number): number => plot.left + (line.length < 2 ? plot.width / 2 : (at / (line.length - 1)) * plot.width);
+  const x = (at: number): number =>
+    plot.left + (line.length < 2 ? plot.width / 2 : (at / (line.length - 1)) * plot.width);
   const y = (tokens: number): number => plot.top + plot.height * (1 - Math.min(tokens, top) / top);
   const points = line.map((moment, at) => ({ x: x(at), y: y(moment.tokens) }));
   const path = pathOf(points);
@@ -117,10 +118,13 @@ export function layOut(run: Managed, plot: Plot, recorded: readonly Recorded[]):
 export function describe(run: Managed, at: number): string {
   const moment = run.timeline[at];
   if (!moment) return "";
-  const parts = [`Request ${at + 1} of ${run.timeline.length}: ${exact(moment.tokens)} tokens, ${percent(moment.tokens, run.window)} of the window`];
+  const parts = [
+    `Request ${at + 1} of ${run.timeline.length}: ${exact(moment.tokens)} tokens, ${percent(moment.tokens, run.window)} of the window`,
+  ];
   parts.push(`foreseen ${exact(moment.predicted)}, between ${exact(moment.low)} and ${exact(moment.high)}`);
   if (moment.compacted) parts.push(`compacted before it, ${exact(moment.before)} to ${exact(moment.after)} tokens`);
-  else if (moment.elisions) parts.push(`${plural(moment.elisions, "output")} elided before it, ${exact(moment.freed)} tokens freed`);
+  else if (moment.elisions)
+    parts.push(`${plural(moment.elisions, "output")} elided before it, ${exact(moment.freed)} tokens freed`);
   return `${parts.join("; ")}. Line ${moment.line}.`;
 }
 

@@ -1,6 +1,14 @@
 /** The Context view as a tree of plain nodes: folders, sessions, categories, items, evicted outputs, pins, files. */
 
-import type { ContextPinsResult, Item, Pin, Projection, RecallEntry, RestoredFile, SessionInfo } from "../protocol/types.js";
+import type {
+  ContextPinsResult,
+  Item,
+  Pin,
+  Projection,
+  RecallEntry,
+  RestoredFile,
+  SessionInfo,
+} from "../protocol/types.js";
 import { PHASES, warningsOf } from "./gauge.js";
 import type { Watched } from "./sessions.js";
 import { ago, clip, exact, nickname, percent, plural, short, size } from "./words.js";
@@ -8,7 +16,15 @@ import { ago, clip, exact, nickname, percent, plural, short, size } from "./word
 export type Node =
   | { kind: "folder"; uri: string; name: string }
   | { kind: "session"; watched: Watched; active: boolean }
-  | { kind: "category"; session: SessionInfo; name: string; tokens: number; bytes: number; share: number; items: Item[] }
+  | {
+      kind: "category";
+      session: SessionInfo;
+      name: string;
+      tokens: number;
+      bytes: number;
+      share: number;
+      items: Item[];
+    }
   | { kind: "item"; session: SessionInfo; item: Item }
   | { kind: "outputs"; session: SessionInfo; entries: RecallEntry[] }
   | { kind: "output"; session: SessionInfo; entry: RecallEntry }
@@ -59,11 +75,20 @@ export function childrenOf(
     .sort((a, b) => b.tokens - a.tokens)
     .map(({ name, tokens, bytes }): Node => {
       const held = items.filter((item) => item.category === name);
-      return { kind: "category", session, name, tokens, bytes, share: found.tokens ? tokens / found.tokens : 0, items: held };
+      return {
+        kind: "category",
+        session,
+        name,
+        tokens,
+        bytes,
+        share: found.tokens ? tokens / found.tokens : 0,
+        items: held,
+      };
     });
   const nodes: Node[] = categories;
   const evicted = outputs.filter((entry) => !entry.inContext);
-  if (pins.pins.length) nodes.push({ kind: "pins", session, pins: pins.pins, tokens: pins.tokens, budget: pins.budget });
+  if (pins.pins.length)
+    nodes.push({ kind: "pins", session, pins: pins.pins, tokens: pins.tokens, budget: pins.budget });
   if (evicted.length) nodes.push({ kind: "outputs", session, entries: evicted.reverse() });
   const files = watched.compaction?.restoredFiles ?? [];
   if (files.length) nodes.push({ kind: "files", session, files });
@@ -74,7 +99,9 @@ export function childrenOf(
 export function heldBy(node: Node): Node[] | undefined {
   switch (node.kind) {
     case "category":
-      return [...node.items].sort((a, b) => b.tokens - a.tokens).map((item) => ({ kind: "item", session: node.session, item }));
+      return [...node.items]
+        .sort((a, b) => b.tokens - a.tokens)
+        .map((item) => ({ kind: "item", session: node.session, item }));
     case "outputs":
       return node.entries.map((entry) => ({ kind: "output", session: node.session, entry }));
     case "pins":
@@ -126,7 +153,14 @@ export function faceOf(node: Node, now: number): Face {
 function draw(node: Node, now: number): Omit<Face, "spoken"> {
   switch (node.kind) {
     case "folder":
-      return { label: node.name, description: "", tooltip: node.uri, icon: "root-folder", context: "folder", expands: true };
+      return {
+        label: node.name,
+        description: "",
+        tooltip: node.uri,
+        icon: "root-folder",
+        context: "folder",
+        expands: true,
+      };
     case "session":
       return drawSession(node.watched, node.active, now);
     case "category": {
@@ -205,20 +239,38 @@ function drawSession(watched: Watched, active: boolean, now: number): Omit<Face,
   const model = info.model?.id ?? info.dialect;
   const name = `${model} ${nickname(info.sessionId)}`;
   const lines = [`${info.sessionId}, updated ${ago(info.updatedAt, now)}`, ...warnings];
-  const base = { label: name, tooltip: lines.join("\n"), context: active ? "session active" : "session", expands: true };
+  const base = {
+    label: name,
+    tooltip: lines.join("\n"),
+    context: active ? "session active" : "session",
+    expands: true,
+  };
   if (watched.trouble) {
-    return { ...base, description: "cannot be read", tooltip: `${base.tooltip}\n${watched.trouble}`, icon: "warning", color: "list.warningForeground" };
+    return {
+      ...base,
+      description: "cannot be read",
+      tooltip: `${base.tooltip}\n${watched.trouble}`,
+      icon: "warning",
+      color: "list.warningForeground",
+    };
   }
   if (!projection) return { ...base, description: ago(info.updatedAt, now), icon: "circle-dashed" };
   const phase = PHASES[projection.phase];
-  const fill = projection.window === null ? short(projection.tokens) : `${percent(projection.tokens, projection.window)} · ${short(projection.tokens)} of ${short(projection.window)}`;
+  const fill =
+    projection.window === null
+      ? short(projection.tokens)
+      : `${percent(projection.tokens, projection.window)} · ${short(projection.tokens)} of ${short(projection.window)}`;
   const colors: Record<Projection["phase"], string | undefined> = {
     below_handoff: undefined,
     handoff_band: "charts.yellow",
     compaction_due: "charts.red",
     unknown: undefined,
   };
-  const notes = [info.holder ? "written elsewhere" : "", info.durable ? "" : "not durable", active ? "in the gauge" : ""];
+  const notes = [
+    info.holder ? "written elsewhere" : "",
+    info.durable ? "" : "not durable",
+    active ? "in the gauge" : "",
+  ];
   return {
     ...base,
     label: fill,

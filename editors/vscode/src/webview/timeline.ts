@@ -1,6 +1,15 @@
 /** The replay's page: one chart per window, walked with the arrow keys, and the same numbers as a table. */
 
-import { type Chart, describe, type FileReport, layOut, type Managed, type Recorded, type ReplayReport, summarize } from "../model/timeline.js";
+import {
+  type Chart,
+  describe,
+  type FileReport,
+  layOut,
+  type Managed,
+  type Recorded,
+  type ReplayReport,
+  summarize,
+} from "../model/timeline.js";
 import { exact } from "../model/words.js";
 
 interface Host {
@@ -42,7 +51,11 @@ function drawFile(file: FileReport): HTMLElement[] {
     "header",
     {},
     html("h1", {}, file.file),
-    html("p", { class: "quiet" }, `${file.format}, ${exact(file.responses)} model responses. Sizes are simulated from what would have been sent.`),
+    html(
+      "p",
+      { class: "quiet" },
+      `${file.format}, ${exact(file.responses)} model responses. Sizes are simulated from what would have been sent.`,
+    ),
   );
   return [head, ...file.managed.map((run) => drawRun(run, file.recorded))];
 }
@@ -111,19 +124,31 @@ class Cursor {
         "aria-roledescription": "chart",
         "aria-label": `${title}: size of each request. Arrow keys move, Page Up and Page Down jump to compactions.`,
       },
-      ...chart.ticks.map((tick) => svg("line", { class: "grid", x1: plot.left, x2: plot.left + plot.width, y1: tick.y, y2: tick.y })),
+      ...chart.ticks.map((tick) =>
+        svg("line", { class: "grid", x1: plot.left, x2: plot.left + plot.width, y1: tick.y, y2: tick.y }),
+      ),
       ...chart.ticks.map((tick) => svg("text", { class: "axis end", x: plot.left - 8, y: tick.y + 4 }, tick.label)),
-      ...chart.steps.map((step) => svg("text", { class: "axis middle", x: step.x, y: plot.top + plot.height + 18 }, step.label)),
+      ...chart.steps.map((step) =>
+        svg("text", { class: "axis middle", x: step.x, y: plot.top + plot.height + 18 }, step.label),
+      ),
       svg("path", { class: "interval", d: chart.interval }),
       svg("path", { class: "area", d: chart.area }),
       ...apart(chart.thresholds).flatMap(({ name, y, text }) => [
-        svg("line", { class: `threshold ${name.toLowerCase()}`, x1: plot.left, x2: plot.left + plot.width, y1: y, y2: y }),
+        svg("line", {
+          class: `threshold ${name.toLowerCase()}`,
+          x1: plot.left,
+          x2: plot.left + plot.width,
+          y1: y,
+          y2: y,
+        }),
         svg("text", { class: "axis", x: plot.left + plot.width + 8, y: text + 4 }, name),
       ]),
       svg("path", { class: "recorded", d: chart.recorded }),
       svg("path", { class: "line", d: chart.line }),
       this.pointer,
-      ...chart.marks.map((mark) => drawMark(mark.kind, mark.x, mark.kind === "compaction" ? mark.y : plot.top + plot.height)),
+      ...chart.marks.map((mark) =>
+        drawMark(mark.kind, mark.x, mark.kind === "compaction" ? mark.y : plot.top + plot.height),
+      ),
     );
     picture.addEventListener("pointermove", (event) => this.point((event as PointerEvent).offsetX));
     picture.addEventListener("keydown", (event) => this.press(event as KeyboardEvent));
@@ -189,13 +214,16 @@ function apart(thresholds: Chart["thresholds"]): (Chart["thresholds"][number] & 
 }
 
 function legend(run: Managed, wasReported: boolean): HTMLElement {
-  const swatch = (...parts: SVGElement[]): SVGElement => svg("svg", { width: 16, height: 12, "aria-hidden": "true" }, ...parts);
+  const swatch = (...parts: SVGElement[]): SVGElement =>
+    svg("svg", { width: 16, height: 12, "aria-hidden": "true" }, ...parts);
   const entry = (picture: SVGElement, text: string): HTMLElement => html("li", {}, picture, text);
   return html(
     "ul",
     { class: "legend" },
     entry(swatch(svg("line", { class: "line", x1: 0, x2: 16, y1: 6, y2: 6 })), "size of the request"),
-    ...(wasReported ? [entry(swatch(svg("line", { class: "recorded", x1: 0, x2: 16, y1: 6, y2: 6 })), "as recorded")] : []),
+    ...(wasReported
+      ? [entry(swatch(svg("line", { class: "recorded", x1: 0, x2: 16, y1: 6, y2: 6 })), "as recorded")]
+      : []),
     entry(swatch(svg("rect", { class: "interval", x: 0, y: 1, width: 16, height: 10 })), "foreseen, from low to high"),
     ...(run.compactions.length ? [entry(swatch(drawMark("compaction", 8, 6)), "compaction")] : []),
     ...(run.elisions ? [entry(swatch(drawMark("elision", 8, 9)), "outputs elided")] : []),
@@ -219,7 +247,16 @@ function table(run: Managed): HTMLElement {
     "details",
     {},
     html("summary", {}, "All requests as a table"),
-    html("div", { class: "scroll" }, html("table", {}, html("thead", {}, html("tr", {}, ...headings.map((text) => html("th", { scope: "col" }, text)))), html("tbody", {}, ...rows))),
+    html(
+      "div",
+      { class: "scroll" },
+      html(
+        "table",
+        {},
+        html("thead", {}, html("tr", {}, ...headings.map((text) => html("th", { scope: "col" }, text)))),
+        html("tbody", {}, ...rows),
+      ),
+    ),
   );
 }
 

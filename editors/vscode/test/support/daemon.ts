@@ -51,11 +51,16 @@ const QUIET: Handlers = {
 };
 
 /** Starts a command as a daemon and initializes it. */
-export async function connect(place: Place, given: { command?: string; args?: string[]; options?: object; handlers?: Partial<Handlers>; client?: string } = {}): Promise<Started> {
+export async function connect(
+  place: Place,
+  given: { command?: string; args?: string[]; options?: object; handlers?: Partial<Handlers>; client?: string } = {},
+): Promise<Started> {
   const handlers = { ...QUIET, ...given.handlers };
   const child = spawn(given.command ?? COMMAND, given.args ?? ["serve"], { stdio: ["pipe", "pipe", "inherit"] });
   started.add(child);
-  const closed = once(child, "exit").then(([code, signal]) => (signal ? `signal ${String(signal)}` : `exit code ${String(code)}`));
+  const closed = once(child, "exit").then(([code, signal]) =>
+    signal ? `signal ${String(signal)}` : `exit code ${String(code)}`,
+  );
   await once(child, "spawn");
   child.stdin.on("error", () => {});
   const rpc = createMessageConnection(new StreamMessageReader(child.stdout), new StreamMessageWriter(child.stdin));
@@ -86,9 +91,14 @@ export async function connect(place: Place, given: { command?: string; args?: st
   const ours = result["capabilities"]?.experimental?.ctxd;
   return {
     child,
-    about: { version: result["serverInfo"]?.version ?? "unknown", protocolVersion: ours?.protocolVersion, methods: ours?.methods ?? [] },
+    about: {
+      version: result["serverInfo"]?.version ?? "unknown",
+      protocolVersion: ours?.protocolVersion,
+      methods: ours?.methods ?? [],
+    },
     closed,
-    request: (method, params, token) => (token ? rpc.sendRequest(method, params, token as never) : rpc.sendRequest(method, params)),
+    request: (method, params, token) =>
+      token ? rpc.sendRequest(method, params, token as never) : rpc.sendRequest(method, params),
     notify: (method, params) => void rpc.sendNotification(method, params),
     end: async () => {
       await Promise.race([rpc.sendRequest("shutdown"), closed]).catch(() => {});

@@ -10,10 +10,45 @@ import type { CompactionReport, Projection } from "../../src/protocol/types.js";
 const RUNNING: State = { kind: "running", version: "0.1.0", command: "/bin/ctxd" };
 
 /** A session as the daemon tells it, with what a test changes. */
-function watched(info: Partial<Watched["info"]> = {}, projection: Partial<Projection> = {}, rest: Partial<Watched> = {}): Watched {
+function watched(
+  info: Partial<Watched["info"]> = {},
+  projection: Partial<Projection> = {},
+  rest: Partial<Watched> = {},
+): Watched {
   return {
-    info: { sessionId: "s_1234567890abcdef1234", workspace: "file:///w", dialect: "anthropic", window: { value: 200_000, source: "host" }, revision: 1, epoch: 0, generation: 0, access: "readOnly", durable: true, createdAt: 0, updatedAt: 0, ...info },
-    projection: { tokens: 150_000, low: 149_000, high: 151_500, source: "provider_plus_estimate", phase: "handoff_band", window: 200_000, reserve: 16_000, availableForInput: 184_000, handoffThreshold: 128_800, compactionThreshold: 147_200, floor: 9000, reachable: true, bytes: { value: 1 }, fingerprint: "", revision: 1, generation: 0, ...projection },
+    info: {
+      sessionId: "s_1234567890abcdef1234",
+      workspace: "file:///w",
+      dialect: "anthropic",
+      window: { value: 200_000, source: "host" },
+      revision: 1,
+      epoch: 0,
+      generation: 0,
+      access: "readOnly",
+      durable: true,
+      createdAt: 0,
+      updatedAt: 0,
+      ...info,
+    },
+    projection: {
+      tokens: 150_000,
+      low: 149_000,
+      high: 151_500,
+      source: "provider_plus_estimate",
+      phase: "handoff_band",
+      window: 200_000,
+      reserve: 16_000,
+      availableForInput: 184_000,
+      handoffThreshold: 128_800,
+      compactionThreshold: 147_200,
+      floor: 9000,
+      reachable: true,
+      bytes: { value: 1 },
+      fingerprint: "",
+      revision: 1,
+      generation: 0,
+      ...projection,
+    },
     ...rest,
   };
 }
@@ -52,7 +87,11 @@ test("a damaged log, one that cannot be read, and a floor above the threshold ar
 });
 
 test("without a window the tokens stand alone", () => {
-  const gauge = gaugeOf(RUNNING, watched({}, { window: null, phase: "unknown", handoffThreshold: null, compactionThreshold: null }), "");
+  const gauge = gaugeOf(
+    RUNNING,
+    watched({}, { window: null, phase: "unknown", handoffThreshold: null, compactionThreshold: null }),
+    "",
+  );
   assert.equal(gauge.text, "$(circle-dashed) 150k unknown");
 });
 
@@ -67,7 +106,8 @@ test("no folder, no session and the daemon's own states each have words", () => 
 });
 
 test("what cannot be compacted says why", () => {
-  const report = (given: Partial<CompactionReport>): CompactionReport => ({ floor: 9000, target: 5000, ...given }) as CompactionReport;
+  const report = (given: Partial<CompactionReport>): CompactionReport =>
+    ({ floor: 9000, target: 5000, ...given }) as CompactionReport;
   assert.match(refusalOf(report({ outcome: "noop" })) ?? "", /nothing to compact/);
   assert.match(refusalOf(report({ outcome: "blocked" })) ?? "", /hook refused/);
   assert.match(refusalOf(report({ outcome: "cannotReach" })) ?? "", /9,000 tokens cannot be compacted, 5,000/);

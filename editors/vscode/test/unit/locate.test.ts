@@ -17,20 +17,30 @@ async function folderWith(...commands: string[]): Promise<string> {
 }
 
 function search(given: Partial<Search>): Search {
-  const isExecutable = (file: string): Promise<boolean> => access(file, constants.X_OK).then(() => true, () => false);
+  const isExecutable = (file: string): Promise<boolean> =>
+    access(file, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
   return { setting: "", folders: [], home: "/nowhere", searchPath: "", isExecutable, ...given };
 }
 
 test("the virtual environment of any folder comes before PATH", async () => {
   const [one, two, bin] = [await folderWith(), await folderWith("venv/bin/ctxd"), await folderWith("ctxd")];
-  assert.deepEqual(await locate(search({ folders: [one, two], searchPath: bin })), { command: path.join(two, "venv/bin/ctxd") });
-  assert.deepEqual(await locate(search({ folders: [one], searchPath: `relative:${bin}` })), { command: path.join(bin, "ctxd") });
+  assert.deepEqual(await locate(search({ folders: [one, two], searchPath: bin })), {
+    command: path.join(two, "venv/bin/ctxd"),
+  });
+  assert.deepEqual(await locate(search({ folders: [one], searchPath: `relative:${bin}` })), {
+    command: path.join(bin, "ctxd"),
+  });
 });
 
 test("a setting fills in the folder and the home, and is not passed over when it names nothing", async () => {
   const folder = await folderWith("tools/ctxd", ".venv/bin/ctxd");
   for (const setting of ["${workspaceFolder}/tools/ctxd", "tools/ctxd", "~/tools/ctxd"]) {
-    assert.deepEqual(await locate(search({ setting, folders: [folder], home: folder })), { command: path.join(folder, "tools/ctxd") });
+    assert.deepEqual(await locate(search({ setting, folders: [folder], home: folder })), {
+      command: path.join(folder, "tools/ctxd"),
+    });
   }
   assert.deepEqual(await locate(search({ setting: "/no/ctxd", folders: [folder] })), { tried: ["/no/ctxd"] });
 });

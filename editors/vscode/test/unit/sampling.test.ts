@@ -8,7 +8,11 @@ import { conversation, MODEL } from "../support/conversation.mjs";
 import { connect, Place } from "../support/daemon.js";
 
 const NEVER: Cancellation = { isCancellationRequested: false, onCancellationRequested: () => ({ dispose: () => {} }) };
-const ASKED = { messages: [{ role: "user", content: { type: "text", text: "Summarise." } }], maxTokens: 100, temperature: 0 } as unknown as SamplingCreateMessageParams;
+const ASKED = {
+  messages: [{ role: "user", content: { type: "text", text: "Summarise." } }],
+  maxTokens: 100,
+  temperature: 0,
+} as unknown as SamplingCreateMessageParams;
 
 /** A language model that gives these pieces, or fails. */
 function model(name: string, ...pieces: (string | Error)[]): LanguageModel {
@@ -25,11 +29,17 @@ function model(name: string, ...pieces: (string | Error)[]): LanguageModel {
 }
 
 function sampler(models: LanguageModel[], settings = { enabled: true, family: "" }): Sampler {
-  return new Sampler(async () => models, () => settings);
+  return new Sampler(
+    async () => models,
+    () => settings,
+  );
 }
 
 async function codeOf(answer: Promise<unknown>): Promise<number | undefined> {
-  return answer.then(() => undefined, (error: unknown) => (error instanceof NoSummary ? error.code : 0));
+  return answer.then(
+    () => undefined,
+    (error: unknown) => (error instanceof NoSummary ? error.code : 0),
+  );
 }
 
 test("the pieces of a model's answer are one text, of the family that was chosen", async () => {
@@ -66,9 +76,17 @@ for (const [name, models, attempts] of [
     const place = new Place();
     const answering = sampler([...models]);
     const link = await connect(place, { handlers: { sample: (params, token) => answering.answer(params, token) } });
-    const { sessionId } = (await link.request("session/open", { workspace: place.uri, dialect: "anthropic", model: MODEL })) as SessionInfo;
+    const { sessionId } = (await link.request("session/open", {
+      workspace: place.uri,
+      dialect: "anthropic",
+      model: MODEL,
+    })) as SessionInfo;
     await link.request("session/append", { sessionId, messages: conversation(20) });
-    const report = (await link.request("context/compact", { sessionId, strategy: "model", dryRun: true })) as CompactionReport;
+    const report = (await link.request("context/compact", {
+      sessionId,
+      strategy: "model",
+      dryRun: true,
+    })) as CompactionReport;
     assert.equal(report.outcome, "planned");
     assert.equal(report.strategy, "deterministic");
     assert.equal(answering.standing.kind, attempts ? "answered" : "noModel");

@@ -11,10 +11,16 @@ import { connect, Place, type Started, Stage } from "../support/daemon.js";
 import { conversation, MODEL } from "../support/conversation.mjs";
 
 /** A window on a place where another process, an agent's, writes a session. */
-async function scene(turns: number): Promise<{ place: Place; agent: Started; stage: Stage; sessions: Sessions; sessionId: string }> {
+async function scene(
+  turns: number,
+): Promise<{ place: Place; agent: Started; stage: Stage; sessions: Sessions; sessionId: string }> {
   const place = new Place();
   const agent = await connect(place, { client: "agent" });
-  const { sessionId } = (await agent.request("session/open", { workspace: place.uri, dialect: "anthropic", model: MODEL })) as SessionInfo;
+  const { sessionId } = (await agent.request("session/open", {
+    workspace: place.uri,
+    dialect: "anthropic",
+    model: MODEL,
+  })) as SessionInfo;
   await agent.request("session/append", { sessionId, messages: conversation(turns) });
   const stage = new Stage({}, place);
   await stage.supervisor.start();
@@ -46,7 +52,10 @@ test("a session that another process writes is refused with its holder, and watc
   const { agent, stage, sessions, sessionId } = await scene(2);
   const info = sessions.active?.info;
   assert.ok(info);
-  await assert.rejects(sessions.acquire(info), (error) => error instanceof HeldElsewhere && /written by agent/.test(error.message));
+  await assert.rejects(
+    sessions.acquire(info),
+    (error) => error instanceof HeldElsewhere && /written by agent/.test(error.message),
+  );
   await agent.request("session/append", { sessionId, messages: [{ role: "user", content: "still mine" }] });
   await sessions.refresh();
   assert.equal(sessions.active?.trouble, undefined);
@@ -59,9 +68,15 @@ test("a look takes the session from nobody: an agent that comes later can write 
   await sessions.refresh();
   const info = sessions.active?.info;
   assert.ok(info);
-  await sessions.writing(info, () => stage.supervisor.request("context/pin", { sessionId, text: "Never push to main." }));
+  await sessions.writing(info, () =>
+    stage.supervisor.request("context/pin", { sessionId, text: "Never push to main." }),
+  );
   const later = await connect(place, { client: "later" });
-  const opened = (await later.request("session/open", { workspace: place.uri, sessionId, mode: "resume" })) as SessionInfo;
+  const opened = (await later.request("session/open", {
+    workspace: place.uri,
+    sessionId,
+    mode: "resume",
+  })) as SessionInfo;
   assert.equal(opened.access, "write");
   await Promise.all([later.end(), stage.supervisor.stop()]);
 });
@@ -71,7 +86,11 @@ test("a session that a host of this window writes stays that host's", async () =
   const stage = new Stage({}, place);
   await stage.supervisor.start();
   const sessions = new Sessions(stage.supervisor, () => [place.uri]);
-  const { sessionId } = await stage.supervisor.request("session/open", { workspace: place.uri, dialect: "anthropic", model: MODEL });
+  const { sessionId } = await stage.supervisor.request("session/open", {
+    workspace: place.uri,
+    dialect: "anthropic",
+    model: MODEL,
+  });
   await stage.supervisor.request("session/append", { sessionId, messages: conversation(2) as never });
   await sessions.refresh();
   const info = sessions.get(sessionId)?.info;
@@ -154,7 +173,10 @@ test("a compaction is planned, compared, committed and undone, and what left can
   const fetched = await daemon.request("recall/fetch", fetchParams(back));
   assert.equal(render(fetched), "line of file 0\n".repeat(6000 / 16));
   assert.match(caption(fetched), /^Read · page 1 of 1 · [\d,]+ bytes$/);
-  assert.match(await recall(daemon, { handle: "call_0" }, sessionId), /^line of file 0\n[\s\S]*\[Read, 5,625 bytes\.\]$/);
+  assert.match(
+    await recall(daemon, { handle: "call_0" }, sessionId),
+    /^line of file 0\n[\s\S]*\[Read, 5,625 bytes\.\]$/,
+  );
   assert.match(await recall(daemon, { query: "file 3" }, sessionId), /handle call_3/);
 
   const undone = await sessions.writing(info, () => daemon.request("context/undo", { sessionId }));

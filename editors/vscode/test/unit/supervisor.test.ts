@@ -8,7 +8,10 @@ import { connect, Place, Stage } from "../support/daemon.js";
 
 /** A program that answers `initialize` with the given part of ours, and nothing else. */
 function impostor(ours: object | undefined): { command: string; args: string[] } {
-  const result = JSON.stringify({ capabilities: ours ? { experimental: { ctxd: ours } } : {}, serverInfo: { name: "ctxd", version: "9.9.9" } });
+  const result = JSON.stringify({
+    capabilities: ours ? { experimental: { ctxd: ours } } : {},
+    serverInfo: { name: "ctxd", version: "9.9.9" },
+  });
   const script = `
     let text = "";
     process.stdin.on("data", (chunk) => {
@@ -27,7 +30,11 @@ test("a killed daemon is started again and its sessions are open again as they w
   const place = new Place();
   const stage = new Stage({}, place);
   await stage.supervisor.start();
-  const { sessionId } = await stage.supervisor.request("session/open", { workspace: place.uri, dialect: "anthropic", model: MODEL });
+  const { sessionId } = await stage.supervisor.request("session/open", {
+    workspace: place.uri,
+    dialect: "anthropic",
+    model: MODEL,
+  });
   await stage.supervisor.request("session/append", { sessionId, messages: conversation(1) as never });
   const before = await stage.supervisor.request("context/project", { sessionId });
   const waiting = stage.reach("waiting");
@@ -77,7 +84,10 @@ for (const [name, ours, kind] of [
     const stage = new Stage({ connect: () => connect(place, impostor(ours)) });
     await stage.supervisor.start();
     assert.equal(stage.supervisor.state.kind, kind);
-    assert.match(gaugeOf(stage.supervisor.state, undefined, "").tooltip, kind === "tooOld" ? /--upgrade/ : /Update the extension/);
+    assert.match(
+      gaugeOf(stage.supervisor.state, undefined, "").tooltip,
+      kind === "tooOld" ? /--upgrade/ : /Update the extension/,
+    );
   });
 }
 
@@ -110,6 +120,9 @@ test("methods are known by the list of initialize, and an error keeps its kind",
   await stage.supervisor.start();
   assert.equal(stage.supervisor.has("context/compact"), true);
   assert.equal(stage.supervisor.has("no/such"), false);
-  await assert.rejects(stage.supervisor.request("context/project", { sessionId: "s_none" }), (error) => faultOf(error)?.kind === "sessionNotFound");
+  await assert.rejects(
+    stage.supervisor.request("context/project", { sessionId: "s_none" }),
+    (error) => faultOf(error)?.kind === "sessionNotFound",
+  );
   await stage.supervisor.stop();
 });

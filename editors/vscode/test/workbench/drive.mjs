@@ -6,7 +6,18 @@
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -32,7 +43,10 @@ mkdirSync(path.join(profile, "Machine"), { recursive: true });
 mkdirSync(path.join(profile, "User"), { recursive: true });
 const command = path.join(home, "ctxd");
 symlinkSync(ctxd, command);
-writeFileSync(path.join(profile, "Machine/settings.json"), JSON.stringify({ "ctxd.path": command, "ctxd.storage.root": state }));
+writeFileSync(
+  path.join(profile, "Machine/settings.json"),
+  JSON.stringify({ "ctxd.path": command, "ctxd.storage.root": state }),
+);
 writeFileSync(
   path.join(profile, "User/settings.json"),
   JSON.stringify({
@@ -48,7 +62,9 @@ const began = Date.now();
 let passed = 0;
 function step(sentence) {
   passed++;
-  console.log(`ok ${String(passed).padStart(2)} ${((Date.now() - began) / 1000).toFixed(1).padStart(5)} s  ${sentence}`);
+  console.log(
+    `ok ${String(passed).padStart(2)} ${((Date.now() - began) / 1000).toFixed(1).padStart(5)} s  ${sentence}`,
+  );
 }
 
 /** Waits until a reading satisfies; nothing sleeps longer than a tenth of a second. */
@@ -66,7 +82,10 @@ async function until(what, read, satisfies = Boolean) {
 /** Another program with a daemon of its own, which writes a session. */
 async function startAgent() {
   const child = spawn(ctxd, ["serve"], { stdio: ["pipe", "pipe", "inherit"] });
-  const link = rpc.createMessageConnection(new rpc.StreamMessageReader(child.stdout), new rpc.StreamMessageWriter(child.stdin));
+  const link = rpc.createMessageConnection(
+    new rpc.StreamMessageReader(child.stdout),
+    new rpc.StreamMessageWriter(child.stdin),
+  );
   link.listen();
   await link.sendRequest("initialize", {
     processId: process.pid,
@@ -102,7 +121,11 @@ function daemonsBelow(root) {
     for (let at = pid; at && at !== "0"; at = parents.get(at)?.parent) if (at === String(root)) return true;
     return false;
   };
-  return [...parents].filter(([pid, { command }]) => command.includes("serve") && command.some((part) => /ctxd/.test(part)) && isBelow(pid)).map(([pid]) => Number(pid));
+  return [...parents]
+    .filter(
+      ([pid, { command }]) => command.includes("serve") && command.some((part) => /ctxd/.test(part)) && isBelow(pid),
+    )
+    .map(([pid]) => Number(pid));
 }
 
 function freePort() {
@@ -127,13 +150,26 @@ step(`the package of ${Math.round(size / 1024)} KB installs`);
 // Another extension, which uses this one's client and tool and offers a language model.
 const consumer = path.join(home, "consumer.vsix");
 const packer = path.join(workbench, "tools/node_modules/@vscode/vsce/vsce");
-must([packer, "package", "--allow-missing-repository", "--skip-license", "--no-dependencies", "-o", consumer], { cwd: path.join(import.meta.dirname, "consumer") });
+must([packer, "package", "--allow-missing-repository", "--skip-license", "--no-dependencies", "-o", consumer], {
+  cwd: path.join(import.meta.dirname, "consumer"),
+});
 must([ENTRY, ...places, "--install-extension", consumer]);
 
 const port = await freePort();
 const server = spawn(
   process.execPath,
-  [ENTRY, "--auth", "none", "--bind-addr", `127.0.0.1:${port}`, ...places, "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust", folder],
+  [
+    ENTRY,
+    "--auth",
+    "none",
+    "--bind-addr",
+    `127.0.0.1:${port}`,
+    ...places,
+    "--disable-telemetry",
+    "--disable-update-check",
+    "--disable-workspace-trust",
+    folder,
+  ],
   { env: ENV, stdio: "ignore" },
 );
 let browser;
@@ -146,11 +182,24 @@ const shot = async (name) => {
 };
 
 try {
-  await until("the server", () => fetch(`http://127.0.0.1:${port}/healthz`).then((answer) => answer.ok, () => false));
+  await until("the server", () =>
+    fetch(`http://127.0.0.1:${port}/healthz`).then(
+      (answer) => answer.ok,
+      () => false,
+    ),
+  );
   browser = await chromium.launch({
     executablePath: "/usr/bin/chromium",
     headless: true,
-    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
   });
   page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   page.setDefaultTimeout(PATIENCE);
@@ -184,7 +233,11 @@ try {
 
   agent = await startAgent();
   const messages = conversation(28);
-  const { sessionId } = await agent.request("session/open", { workspace: pathToFileURL(folder).href, dialect: "anthropic", model: MODEL });
+  const { sessionId } = await agent.request("session/open", {
+    workspace: pathToFileURL(folder).href,
+    dialect: "anthropic",
+    model: MODEL,
+  });
   await agent.request("session/append", { sessionId, messages: messages.slice(0, 40) });
   const first = await until("a first reading", reading, (text) => tokens(text) > 0);
   await agent.request("session/append", { sessionId, messages: messages.slice(40) });
@@ -209,7 +262,7 @@ try {
   await agent.end();
   agent = undefined;
   await run("Notifications: Clear All Notifications");
-  await until("the lock to go", reading, (text) => tokens(text) > 0 && !(/lock/.test(text)));
+  await until("the lock to go", reading, (text) => tokens(text) > 0 && !/lock/.test(text));
 
   await run("ctxd: Compact Context");
   await page.locator(".quick-input-list .monaco-list-row", { hasText: "Without a model" }).click();
@@ -236,7 +289,9 @@ try {
   step("an evicted output opens as a document");
 
   await run("View: Show Explorer");
-  await page.locator(".explorer-folders-view .monaco-list-row", { hasText: "session.jsonl" }).click({ button: "right" });
+  await page
+    .locator(".explorer-folders-view .monaco-list-row", { hasText: "session.jsonl" })
+    .click({ button: "right" });
   // A menu passes over the first clicks after it opened.
   const entry = page.locator(".monaco-menu .action-item", { hasText: "Replay Transcript" });
   await entry.waitFor();
@@ -268,7 +323,11 @@ try {
   const [daemon] = daemonsBelow(server.pid);
   assert.ok(daemon);
   process.kill(daemon, "SIGKILL");
-  const [next] = await until("another daemon", () => daemonsBelow(server.pid), (pids) => pids.length === 1 && pids[0] !== daemon);
+  const [next] = await until(
+    "another daemon",
+    () => daemonsBelow(server.pid),
+    (pids) => pids.length === 1 && pids[0] !== daemon,
+  );
   await until("the gauge again", reading, (text) => tokens(text) === tokens(third));
   step(`a killed daemon comes back with the session: process ${daemon} → ${next}`);
 
@@ -278,7 +337,9 @@ try {
 
   await run("ctxd: Compact Context");
   await page.locator(".quick-input-list .monaco-list-row", { hasText: "Summary by a model" }).click();
-  const consent = page.locator(".monaco-dialog-box", { hasText: "language model" }).getByRole("button", { name: "Allow" });
+  const consent = page
+    .locator(".monaco-dialog-box", { hasText: "language model" })
+    .getByRole("button", { name: "Allow" });
   const plan = page.locator(".notification-toast", { hasText: "Frees" });
   await until("the plan", async () => {
     if (await consent.count()) await consent.click();
@@ -297,7 +358,9 @@ try {
   assert.equal(used.sessions, 1);
   assert.match(used.recall, /^line of file 0\n/);
   assert.ok(used.asked >= 1);
-  step(`a language model of VS Code was asked for the summary (${used.asked}), the recall tool and getClient() answer another extension`);
+  step(
+    `a language model of VS Code was asked for the summary (${used.asked}), the recall tool and getClient() answer another extension`,
+  );
 
   rmSync(command);
   await run("ctxd: Restart the Daemon");
@@ -312,7 +375,9 @@ try {
   await until("the gauge once more", reading, (text) => tokens(text) === tokens(second));
   step("a missing daemon is told with the command to run, and found once it is there");
 
-  const log = globSync(path.join(profile, "logs/**/*ctxd*.log")).map((name) => readFileSync(name, "utf8")).join("");
+  const log = globSync(path.join(profile, "logs/**/*ctxd*.log"))
+    .map((name) => readFileSync(name, "utf8"))
+    .join("");
   const activated = Number(/activated in (\d+) ms/.exec(log)?.[1]);
   assert.ok(activated <= 300, `activation took ${activated} ms`);
   step(`activation took ${activated} ms`);

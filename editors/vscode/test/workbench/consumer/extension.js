@@ -8,7 +8,15 @@ const SUMMARY = "The test model answered.";
 let asked = 0;
 
 exports.activate = (context) => {
-  const information = { id: "echo", name: "Echo", family: "echo", version: "1", maxInputTokens: 100000, maxOutputTokens: 8000, capabilities: {} };
+  const information = {
+    id: "echo",
+    name: "Echo",
+    family: "echo",
+    version: "1",
+    maxInputTokens: 100000,
+    maxOutputTokens: 8000,
+    capabilities: {},
+  };
   context.subscriptions.push(
     vscode.lm.registerLanguageModelChatProvider("test", {
       provideLanguageModelChatInformation: async () => [information],
