@@ -32,7 +32,7 @@ export interface Link {
   readonly closed: Promise<string>;
   request(method: string, params: object, cancellation?: Cancellation): Promise<unknown>;
   notify(method: string, params: object): void;
-  /** Ends the daemon in good order. */
+  /** Ends the daemon in good order; never rejects. */
   end(): Promise<void>;
 }
 

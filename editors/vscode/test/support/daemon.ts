@@ -101,8 +101,12 @@ export async function connect(
       token ? rpc.sendRequest(method, params, token as never) : rpc.sendRequest(method, params),
     notify: (method, params) => void rpc.sendNotification(method, params),
     end: async () => {
-      await Promise.race([rpc.sendRequest("shutdown"), closed]).catch(() => {});
-      rpc.sendNotification("exit").catch(() => {});
+      try {
+        await Promise.race([rpc.sendRequest("shutdown"), closed]);
+        await rpc.sendNotification("exit");
+      } catch {
+        // It was gone already.
+      }
       await closed;
       rpc.dispose();
     },

@@ -183,3 +183,35 @@ test("a compaction is planned, compared, committed and undone, and what left can
   assert.equal(undone.projection.tokens, before.tokens);
   await stage.supervisor.stop();
 });
+
+test("a large output is read in pages that together are every byte of it", async () => {
+  const place = new Place();
+  const stage = new Stage({}, place);
+  await stage.supervisor.start();
+  const daemon = stage.supervisor;
+  const opening = { workspace: place.uri, dialect: "anthropic", model: MODEL };
+  const { sessionId } = await daemon.request("session/open", opening);
+  const [asked, calling] = conversation(1) as never[];
+  const content = Array.from({ length: 9000 }, (_, line) => `line ${line} of a long output\n`).join("");
+  const result = { role: "user", content: [{ type: "tool_result", tool_use_id: "call_0", content }] };
+  await daemon.request("session/append", { sessionId, messages: [asked, calling, result] as never });
+  let text = "";
+  let pages = 1;
+  for (let page = 0; page < pages; page++) {
+    const { path, query } = addressParts({ sessionId, handle: "call_0", page, title: "Read" });
+    assert.equal(path, `/Read.page-${page + 1}.txt`);
+    const found = await daemon.request("recall/fetch", fetchParams(parseAddress(path, query)));
+    assert.equal(found.page, page);
+    text += render(found);
+    pages = found.pages;
+  }
+  assert.ok(pages > 2);
+  assert.equal(text, content);
+  assert.match(await recall(daemon, { handle: "call_0", page: 0 }, sessionId), /Page 1 of \d+; ask for page 1 \(0-based\)/);
+  await stage.supervisor.stop();
+});
+
+test("bytes that are no text are shown as hex", () => {
+  const found = { encoding: "base64", content: Buffer.from("\u0000AB").toString("base64") } as never;
+  assert.equal(render(found), "00000000  00 41 42                                         .AB");
+});
