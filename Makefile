@@ -5,10 +5,13 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check protocol bench
+EXTENSION := editors/vscode
+WORKBENCH ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ctxd-workbench
+
+.PHONY: help setup demo test check protocol bench test-extension test-vscode
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile
 
 $(READY): pyproject.toml constraints.txt tools/bootstrap.sh
 	@bash tools/bootstrap.sh $(VENV) $(PYTHON) python3
@@ -33,3 +36,13 @@ protocol: $(READY) ## write protocol/ anew from the wire models and the method t
 
 bench: $(READY) ## measure against baselines taken in the same run
 	@$(BIN)/python -m bench.run
+
+$(EXTENSION)/node_modules/.package-lock.json: $(EXTENSION)/package-lock.json
+	cd $(EXTENSION) && npm ci --no-audit --no-fund --loglevel=error
+
+test-extension: $(READY) $(EXTENSION)/node_modules/.package-lock.json ## check the VS Code extension and test it without VS Code
+	cd $(EXTENSION) && npm run --silent check && npm test --silent
+
+test-vscode: test-extension ## package the extension and drive a real workbench with it
+	@bash $(EXTENSION)/test/workbench/setup.sh $(WORKBENCH)
+	@bash $(EXTENSION)/test/workbench/run.sh $(WORKBENCH) $(CURDIR)/$(BIN)/ctxd

@@ -270,6 +270,17 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "replay.bundled": Behaviour(
         "The bundled session shows everything the demo promises.", "issue 2, shows 1"
     ),
+    "editors.lock": Behaviour("The extension's lock names no registry.", "issue 6, build"),
+    "editors.commands": Behaviour(
+        "Every command of the extension is declared and registered.", "issue 6, build"
+    ),
+    "editors.configs": Behaviour(
+        "The configs for Neovim and Emacs start the daemon and show the newest session.", "issue 6, build"
+    ),
+    "replay.timeline": Behaviour(
+        "The JSON of a replay holds every request with its size, and what was done before it.",
+        "issue 6, build",
+    ),
     "replay.crossed": Behaviour(
         "A recording replays clean in every other dialect, what stays behind counted.", "issue 4, shows 1"
     ),

@@ -14,7 +14,7 @@ TESTS = Path(__file__).parent
 CLAIMS = list(claims(TESTS))
 SOURCE = re.compile(
     r"reliability\.md D\d+|(behaviour|reliability|protocol|house|jsonrpc|blade|octos)\.md §\d+|"
-    r"reports\.md [A-F]\d+|issue [2345], (build|shows \d)"
+    r"reports\.md [A-F]\d+|issue [23456], (build|shows \d)"
 )
 
 

@@ -19,13 +19,14 @@ from ctxd.server.wire.errors import ErrorData, Kind
 from tests.support import transcript
 from tests.support.behaviour import behaviour
 from tools.peer import DAEMON
-from tools.protocol import artefacts, errors, reference, schema, typescript
+from tools.protocol import artefacts, errors, extension, reference, schema, typescript
 
 ROOT = Path(__file__).parent.parent
 PROTOCOL = ROOT / "protocol"
 V1 = PROTOCOL / "v1"
 MODELS: dict[str, type[BaseModel]] = {m.__name__: m for m in artefacts.models()}
 FRESH = artefacts.render(PROTOCOL)
+EXTENSION = ROOT / "editors/vscode"
 TRANSCRIPTS = sorted((V1 / "transcripts").glob("*.jsonl"))
 
 
@@ -54,6 +55,22 @@ def node() -> str:
 @pytest.mark.parametrize("path", FRESH, ids=str)
 def test_a_generated_file_is_what_make_protocol_would_write(path: Path) -> None:
     assert (PROTOCOL / path).read_text() == FRESH[path], f"protocol/{path} is stale: run 'make protocol'"
+
+
+@behaviour("protocol.generated")
+@pytest.mark.parametrize(("path", "text"), extension.render(EXTENSION, FRESH).items(), ids=str)
+def test_a_generated_file_of_the_extension_is_what_make_protocol_would_write(path: Path, text: str) -> None:
+    assert (EXTENSION / path).read_text() == text, f"editors/vscode/{path} is stale: run 'make protocol'"
+
+
+def test_no_setting_of_the_extension_lets_a_workspace_choose_who_gets_its_content() -> None:
+    package = json.loads((EXTENSION / "package.json").read_text())
+    (section,) = [s for s in package["contributes"]["configuration"] if s["title"] == extension.SECTION]
+    settings = section["properties"]
+    assert "ctxd.summarizer.apiKey" not in settings
+    for name in ("summarizer.baseUrl", "storage.root"):
+        assert settings[f"ctxd.{name}"]["scope"] == "machine"
+    assert settings["ctxd.budget.compactionRatio"]["default"] == Settings().budget.compaction_ratio
 
 
 @behaviour("protocol.examples")

@@ -95,6 +95,35 @@ class Compaction(_Figures, frozen=True):
     after: int
 
 
+class Moment(_Figures, frozen=True):
+    """One request as it was sent, tokens. `tokens` is its simulated size, `predicted` what ctxd foresaw.
+
+    `line` is where its answer stands in the recording. `elisions` and `freed` are of the edits made just
+    before it; with `compacted`, they made room by a compaction, from `before` to `after`.
+    """
+
+    session: str
+    line: int
+    tokens: int
+    predicted: int
+    low: int
+    high: int
+    phase: str
+    elisions: int
+    freed: int
+    compacted: bool
+    before: int
+    after: int
+
+
+class Thresholds(_Figures, frozen=True):
+    """Where a window's bands begin, tokens: what input may fill, the handoff, the compaction."""
+
+    available: int
+    handoff: int
+    compaction: int
+
+
 class Simulation(_Figures, frozen=True):
     """How prompt sizes are simulated: `fixed` + `density` x o200k of what was sent, tokens.
 
@@ -111,7 +140,8 @@ class Managed(_Figures, frozen=True):
 
     `largest` is the biggest simulated prompt. `elisions` counts edits of the view, `stages` what
     `context/prepare` reported, with its reason. `over_budget`: requests above the window that ctxd had
-    announced as such; `overflows`: those it had not. `calls`: milliseconds by method.
+    announced as such; `overflows`: those it had not. `calls`: milliseconds by method. `timeline`: every
+    request in order.
     """
 
     window: int
@@ -126,6 +156,8 @@ class Managed(_Figures, frozen=True):
     over_budget: int
     simulations: tuple[Simulation, ...]
     calls: dict[str, Spread]
+    thresholds: Thresholds | None
+    timeline: tuple[Moment, ...]
 
     @property
     def ok(self) -> bool:
@@ -137,7 +169,8 @@ class FileReport(_Figures, frozen=True):
     """One file. `accuracy` is None where nothing was reported in it or the pass was left out.
 
     `managed_as` is the dialect of the managed pass; `left_behind` counts, by kind, what cannot cross into
-    it, and `responses` those that are left there.
+    it, and `responses` those that are left there. `recorded`: the requests as they were really sent, where
+    their size was reported.
     """
 
     file: str
@@ -149,6 +182,7 @@ class FileReport(_Figures, frozen=True):
     responses: int
     notes: tuple[Note, ...]
     accuracy: Accuracy | None
+    recorded: tuple[Comparison, ...]
     recorded_violations: tuple[str, ...]
     managed: tuple[Managed, ...]
 

@@ -11,7 +11,7 @@ from typing import Any, assert_never
 
 from ctxd.dialects import registry as dialects
 from ctxd.importers.steps import Boundary, Message, Response, Results, Transcript, UserInput
-from ctxd.report.figures import Compaction, Managed, Simulation, Spread
+from ctxd.report.figures import Compaction, Managed, Moment, Simulation, Spread, Thresholds
 from ctxd.report.host import Host
 from ctxd.report.simulation import fit_simulation, simulate_usage
 from ctxd.report.tool_outputs import OutputBook, Recovery
@@ -43,6 +43,8 @@ class ManagedRun:
         self._overflows: list[str] = []
         self._recoveries: list[Recovery] = []
         self._simulations: list[Simulation] = []
+        self._thresholds: Thresholds | None = None
+        self._timeline: list[Moment] = []
 
     async def replay(self, transcript: Transcript, advance: Callable[[], None]) -> None:
         """Replay one session from its first step to its last. Raises ClientError."""
@@ -93,6 +95,8 @@ class ManagedRun:
             over_budget=self._over_budget,
             simulations=tuple(self._simulations),
             calls={method: Spread.of(times) for method, times in sorted(self._host.times.items())},
+            thresholds=self._thresholds,
+            timeline=tuple(self._timeline),
         )
 
     async def _append(self, session: str, messages: tuple[Message, ...]) -> None:
@@ -107,6 +111,7 @@ class ManagedRun:
         sent = await self._host.count_o200k(transcript.dialect, prepared["messages"])
         prompt = simulation.fixed + round(simulation.density * sent)
         self._judge(transcript.name, prepared, prompt, where)
+        self._note(transcript.name, step.line, prepared, prompt)
         answer = await self._host.count_o200k(transcript.dialect, step.messages)
         completion = round(simulation.density * answer)
         await self._host.call(
@@ -128,6 +133,32 @@ class ManagedRun:
             verdict = await self._host.call("context/validate", params)
             faults += [f"{v['index']}: {v['rule']} (context/validate)" for v in verdict["violations"]]
         self._violations += [f"{where}: {fault}" for fault in faults]
+
+    def _note(self, name: str, line: int, prepared: dict[str, Any], prompt: int) -> None:
+        report, projection = prepared["report"], prepared["projection"]
+        if projection["window"] is not None:
+            self._thresholds = Thresholds(
+                available=projection["availableForInput"],
+                handoff=projection["handoffThreshold"],
+                compaction=projection["compactionThreshold"],
+            )
+        eliding = [stage for stage in report["stages"] if stage["stage"] in _ELIDING]
+        self._timeline.append(
+            Moment(
+                session=name,
+                line=line,
+                tokens=prompt,
+                predicted=projection["tokens"],
+                low=projection["low"],
+                high=projection["high"],
+                phase=projection["phase"],
+                elisions=sum(stage["edits"] for stage in eliding),
+                freed=sum(stage["tokensFreed"] for stage in eliding),
+                compacted=report["compactionPerformed"],
+                before=report["tokensBefore"],
+                after=report["tokensAfter"],
+            )
+        )
 
     def _judge(self, name: str, prepared: dict[str, Any], prompt: int, where: str) -> None:
         report = prepared["report"]

@@ -120,6 +120,7 @@ async def _replay_file(file: _File, plan: Plan, progress: Progress) -> FileRepor
         responses=_count_responses(crossed),
         notes=sum_notes(note for transcript in transcripts for note in transcript.notes),
         accuracy=Accuracy.of(comparisons) if comparisons else None,
+        recorded=tuple(comparisons),
         recorded_violations=tuple(violations),
         managed=tuple(managed),
     )

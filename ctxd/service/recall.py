@@ -84,10 +84,11 @@ class Fetched(msgspec.Struct, frozen=True):
 
 
 class Listed(msgspec.Struct, frozen=True):
-    """One output that can be fetched. `turn` 0 is the first user turn."""
+    """One output that can be fetched. `turn` 0 is the first user turn; `target` what its call was about."""
 
     tool_call_id: str
     tool_name: str
+    target: str
     turn: int
     bytes: int
     digest: str
@@ -206,6 +207,7 @@ def listing(session: Session, after: str | None, limit: int) -> tuple[list[Liste
                 Listed(
                     tool_call_id=result.call_id,
                     tool_name=call.name if call else "",
+                    target=call.target if call else "",
                     turn=max(0, state.turn_of(facts.id) - 1),
                     bytes=result.bytes,
                     digest=result.digest,

@@ -701,6 +701,10 @@ export interface Item {
   handle?: string;
   /** What it is where ctxd made it: `summary`, `activeTask`, `pin` … */
   inserted?: string;
+  /** The category it counts for. */
+  category?: string;
+  /** The tool calls that it makes or answers, by name and target. */
+  label?: string;
 }
 
 export type JsonValue = unknown;
@@ -1141,6 +1145,8 @@ export interface RecallEntry {
   digest: string;
   /** Whether the model view still shows it whole. */
   inContext: boolean;
+  /** What its call was about: a path, a command. */
+  target?: string;
 }
 
 /** Parameters of `recall/fetch`: one of three ids, and at most one way to say which part. */

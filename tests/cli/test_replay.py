@@ -11,6 +11,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from ctxd.cli.replay import SAMPLE, replay
+from tests.support.behaviour import behaviour
 
 IMAGE = Path(__file__).parents[1] / "data/image-result.jsonl"
 
@@ -55,6 +56,24 @@ def test_json_holds_one_object_with_everything_measured() -> None:
     assert (managed["window"], managed["requests"]) == (60_000, 34)
     assert managed["violations"] == managed["overflows"] == managed["outputs"]["lost"] == []
     assert {"context/prepare", "context/report", "context/validate"} <= set(managed["calls"])
+
+
+@behaviour("replay.timeline")
+def test_json_holds_every_request_with_its_size_and_what_was_done_before_it() -> None:
+    result = run(SAMPLE, "--window", 60_000, "--json")
+    (file,) = json.loads(result.stdout)["files"]
+    (managed,) = file["managed"]
+    line = managed["timeline"]
+    assert len(line) == managed["requests"] == 34
+    assert max(moment["tokens"] for moment in line) == managed["largest"]
+    assert sum(moment["elisions"] for moment in line) == managed["elisions"]
+    compacted = [(at, m["before"], m["after"]) for at, m in enumerate(line) if m["compacted"]]
+    assert compacted == [(c["request"], c["before"], c["after"]) for c in managed["compactions"]] != []
+    limits = managed["thresholds"]
+    assert 0 < limits["handoff"] < limits["compaction"] < limits["available"] < 60_000
+    assert all(moment["low"] <= moment["predicted"] <= moment["high"] for moment in line)
+    assert [moment["line"] for moment in line] == sorted(moment["line"] for moment in line)
+    assert len(file["recorded"]) == file["accuracy"]["requests"]
 
 
 def test_fast_leaves_out_the_pass_as_recorded_and_the_cross_check() -> None:

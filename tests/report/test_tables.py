@@ -35,6 +35,8 @@ def managed(**changed: object) -> Managed:
         "over_budget": 0,
         "simulations": (Simulation(1.25, 42_404, 15_000),),
         "calls": {"context/prepare": Spread(225, 1.25, 9.5)},
+        "thresholds": None,
+        "timeline": (),
     }
     return Managed(**{**fields, **changed})
 
@@ -60,6 +62,7 @@ def render(run: Managed) -> str:
         responses=225,
         notes=(Note("fusedLine", 1, (128,)),),
         accuracy=Accuracy.of([comparison]),
+        recorded=(comparison,),
         recorded_violations=(),
         managed=(run,),
     )

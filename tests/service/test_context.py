@@ -231,8 +231,31 @@ def test_a_projection_is_itemised_by_category_and_by_message(host: LocalHost) ->
     assert [i["messageId"] for i in found["items"]] == [line["messageId"] for line in session.lines("model")]
     spoken = sum(t for name, t in categories.items() if name not in ("system", "tools"))
     assert sum(i["tokens"] for i in found["items"]) == pytest.approx(spoken, abs=len(found["items"]))
+    counted = [c for c in categories if c not in ("system", "tools")]
+    assert {i["category"] for i in found["items"]} == set(counted)
+    for name in counted:
+        tokens = sum(i["tokens"] for i in found["items"] if i["category"] == name)
+        assert tokens == pytest.approx(categories[name], abs=len(found["items"]))
     assert "items" not in session.project(detail="categories")
     assert "categories" not in session.project()
+
+
+def test_an_item_says_which_tool_calls_it_makes_or_answers(
+    host: LocalHost,
+) -> None:
+    session = host.open(model=SONNET)
+    session.append({"role": "user", "content": "Read it."})
+    call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "src/a.py"}}
+    session.append({"role": "assistant", "content": [call]})
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "1 + 1"}
+    session.append({"role": "user", "content": [result]})
+    asked, calling, answering = session.project(detail="items")["items"]
+    assert (asked.get("label"), asked.get("handle")) == (None, None)
+    assert (calling["label"], calling.get("handle")) == ("Read src/a.py", None)
+    assert (answering["label"], answering.get("handle")) == ("Read src/a.py", None)
+    assert session.call("recall/fetch", toolCallId="t1")["content"] == "1 + 1"
+    (entry,) = session.call("recall/list")["entries"]
+    assert (entry["toolName"], entry["target"]) == ("Read", "src/a.py")
 
 
 def test_what_is_unseen_in_a_reported_prompt_is_a_category(host: LocalHost) -> None:

@@ -1,24 +1,32 @@
-"""`make protocol`: write every generated file of protocol/ and say which ones changed."""
+"""`make protocol`: write every generated file of protocol/ and of the extension, say which ones changed."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from tools.protocol import artefacts
+from tools.protocol import artefacts, extension
 
-PROTOCOL = Path(__file__).parents[2] / "protocol"
+ROOT = Path(__file__).parents[2]
+PROTOCOL = ROOT / "protocol"
+EXTENSION = ROOT / "editors/vscode"
 
 
 def main() -> None:
     """Write what differs."""
-    for path, text in artefacts.render(PROTOCOL).items():
-        target = PROTOCOL / path
+    written = artefacts.render(PROTOCOL)
+    _write(PROTOCOL, written)
+    _write(EXTENSION, extension.render(EXTENSION, written))
+
+
+def _write(folder: Path, files: dict[Path, str]) -> None:
+    for path, text in files.items():
+        target = folder / path
         before = target.read_text() if target.exists() else None
         if before != text:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text)
-        sys.stdout.write(f"{'same   ' if before == text else 'written'} protocol/{path}\n")
+        sys.stdout.write(f"{'same   ' if before == text else 'written'} {target.relative_to(ROOT)}\n")
 
 
 if __name__ == "__main__":

@@ -68,6 +68,7 @@ async def list_outputs(
             wire.RecallEntry(
                 tool_call_id=e.tool_call_id,
                 tool_name=e.tool_name,
+                target=e.target or None,
                 turn=e.turn,
                 bytes=e.bytes,
                 digest=e.digest,

@@ -14,7 +14,7 @@ from ctxd.model import events
 from ctxd.model.records import Span
 from ctxd.model.summary import PlanSnapshot, SessionSummary
 from ctxd.server.handlers import guard
-from ctxd.server.handlers.items import items_of
+from ctxd.server.handlers.items import category_of, items_of
 from ctxd.server.wire import compactions, hosts, projections, sessions
 from ctxd.server.wire.base import NativeValue
 from ctxd.service import pins
@@ -296,7 +296,7 @@ def _categories(session: Session) -> list[projections.Category]:
         "tools": [state.tools_tokens, len(state.tools)],
     }
     for entry in state.view:
-        name = entry.facts.inserted or ("toolResults" if entry.facts.results else entry.facts.role)
+        name = category_of(entry.facts)
         share = found.setdefault(name, [0, 0])
         share[0] += entry.tokens
         share[1] += entry.size

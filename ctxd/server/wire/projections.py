@@ -45,6 +45,10 @@ class Item(Wire):
     inserted: str | None = Field(
         default=None, description="What it is where ctxd made it: `summary`, `activeTask`, `pin` …"
     )
+    category: str = Field(default="", description="The category it counts for.")
+    label: str | None = Field(
+        default=None, description="The tool calls that it makes or answers, by name and target."
+    )
 
 
 class Projection(Wire):

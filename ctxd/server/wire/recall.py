@@ -84,6 +84,7 @@ class RecallEntry(Wire):
     bytes: Count = Field(description="Length of its stored form.")
     digest: str
     in_context: bool = Field(description="Whether the model view still shows it whole.")
+    target: str | None = Field(default=None, description="What its call was about: a path, a command.")
 
 
 class RecallListResult(Wire):
