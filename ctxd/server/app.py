@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import linecache
 import logging
 import os
 import signal
@@ -80,6 +81,8 @@ def serve(
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     app = App(loop, source, sink, table=table, factory=factory, dialects=dialects, summarizers=summarizers)
+    # attrs keeps the source it generated for the methods of lsprotocol's classes: 5 MB of small strings.
+    linecache.clearcache()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     gc.enable()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Literal
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from ctxd.server.wire.base import Wire
+from ctxd.server.wire.base import Wire, build_models
 
 Noun = Literal[
     "context",
@@ -34,6 +36,11 @@ Handler = Callable[[Any, Any, Any], Awaitable[Wire | None]]
 """`async def handler(daemon, params, call) -> result`: the app's daemon, the model, a `calls.Call`."""
 
 
+Model: TypeAlias = str | type[Wire]
+"""A wire model: `context.ContextPrepareParams` is that of `ctxd.server.wire.context`, imported when it is
+first asked for. `initialize` must not wait for the models of every method (70 ms)."""
+
+
 class Method(msgspec.Struct, frozen=True):
     """One method of the protocol.
 
@@ -43,14 +50,24 @@ class Method(msgspec.Struct, frozen=True):
     """
 
     name: str
-    params: type[Wire]
-    result: type[Wire] | None
+    takes: Model
+    gives: Model | None
     doc: str
     handler: Handler | None = None
     kind: Literal["request", "notification"] = "request"
     direction: Literal["toDaemon", "toHost"] = "toDaemon"
     since: str = "0.1"
     errors: tuple[str, ...] = ()
+
+    @property
+    def params(self) -> type[Wire]:
+        """The model of the parameters."""
+        return _load(self.takes)
+
+    @property
+    def result(self) -> type[Wire] | None:
+        """The model of the answer; None for a notification."""
+        return None if self.gives is None else _load(self.gives)
 
 
 Table = Mapping[str, Method]
@@ -71,6 +88,23 @@ def advertised(table: Table) -> list[str]:
     return [m.name for m in table.values() if m.direction == "toDaemon" and m.handler is not None]
 
 
+@cache
+def _load(model: Model) -> type[Wire]:
+    if not isinstance(model, str):
+        return model
+    module, _, name = model.partition(".")
+    found: type[Wire] = getattr(import_module(f"ctxd.server.wire.{module}"), name)
+    return found
+
+
+def load_models(table: Table) -> None:
+    """Import and build the models of every method. Not safe on two threads at once."""
+    for method in table.values():
+        _ = method.params, method.result
+    build_models()
+
+
+@cache
 def load_handlers() -> dict[Noun, Any]:
     """The modules of handlers by noun. Their first import is heavy and belongs in a thread."""
     from ctxd.server.handlers import (

@@ -8,6 +8,7 @@ know how messages are described or written.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -86,10 +87,12 @@ async def recollect(session: Session, named: Named) -> Past:
     for item in named.items:
         places.update([p for i in state.items.get(item, ()) if (p := state.places.get(i, -1)) >= 0])
     places |= made
+    gap = _gap(session.dialect)
+    if not places:
+        return Past(("",), (gap,)) if state.view else Past((), ())
     natives = await session.natives([state.view[place].facts.id for place in sorted(places)])
     ids: list[str] = []
     read: list[MessageView] = []
-    gap = session.dialect.view(session.dialect.make("user", "others"))
     foreign: list[tuple[str, Native]] = []
     expected = 0
     for place, native in zip(sorted(places), natives):
@@ -154,6 +157,11 @@ def find_repeats(past: Past, views: Sequence[MessageView]) -> dict[int, str | in
             if result.call_id in called:
                 given.setdefault(result.call_id, (result, source))
     return repeats
+
+
+@cache
+def _gap(dialect: Dialect) -> MessageView:
+    return dialect.view(dialect.make("user", "others"))
 
 
 def _invalid(violations: Sequence[Violation]) -> InvalidMessages:

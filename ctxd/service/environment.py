@@ -5,8 +5,8 @@ The only clock and the only randomness of the room are here, so that tests can g
 
 from __future__ import annotations
 
+import os
 import time
-import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def wall_clock() -> int:
 
 def fresh_id(prefix: str) -> str:
     """A new id that nothing else has."""
-    return f"{prefix}_{uuid.uuid4().hex[:20]}"
+    return f"{prefix}_{os.urandom(10).hex()}"
 
 
 class Environment:

@@ -11,10 +11,17 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from queue import Empty, SimpleQueue
-from typing import Protocol
+from typing import Any, Protocol
 
 from ctxd.model.errors import StorageFailed
 from ctxd.model.records import Draft, Record
+
+
+class _Outcome(asyncio.Future[list[Record]]):
+    """What is on its way to the disk cannot be taken back: cancelling waits for it like everybody else."""
+
+    def cancel(self, msg: Any = None) -> bool:
+        return False
 
 
 class Append:
@@ -27,7 +34,7 @@ class Append:
         self.records: list[Record] = []
         self.error: Exception | None = None
         self._loop = asyncio.get_running_loop()
-        self._future: asyncio.Future[list[Record]] = self._loop.create_future()
+        self._future = _Outcome(loop=self._loop)
 
     async def wait(self) -> list[Record]:
         """The records, once durable. Raises the error.
@@ -35,15 +42,12 @@ class Append:
         What is on its way to the disk cannot be taken back, and whoever wrote it must take it in: a
         cancellation that comes meanwhile comes too late and is dropped.
         """
-        while not self._future.done():
-            try:
-                await asyncio.shield(self._future)
-            except asyncio.CancelledError:
-                if self._future.cancelled() or (task := asyncio.current_task()) is None:
-                    raise
-                task.uncancel()
-            except Exception:  # noqa: BLE001 - `result` raises it
-                break
+        try:
+            return await self._future
+        except asyncio.CancelledError:
+            if not self._future.done() or (task := asyncio.current_task()) is None:
+                raise
+            task.uncancel()
         return self._future.result()
 
     def answer(self) -> None:

@@ -17,9 +17,9 @@ from typing import Any, Self, TypeVar
 from ctxd.model.errors import CtxdError
 from ctxd.server import codec, faults
 from ctxd.server.calls import Call
+from ctxd.server.method import load_models
 from ctxd.server.methods import METHODS
 from ctxd.server.options import Options
-from ctxd.server.wire.base import build_models
 from ctxd.service.counting import Counting
 from ctxd.service.environment import Environment, wall_clock
 from ctxd.service.host import Host
@@ -31,7 +31,7 @@ T = TypeVar("T")
 WORKSPACE = "file:///somewhere/project"
 
 _counting = Counting()
-build_models()
+load_models(METHODS)
 
 
 class Refused(Exception):

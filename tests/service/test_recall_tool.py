@@ -310,10 +310,8 @@ def test_arguments_of_any_shape_are_answered(host: LocalHost, arguments: Any) ->
 
 def test_an_unknown_tool_is_answered_with_those_there_are(host: LocalHost) -> None:
     answer = begun(host).call("tools/call", name="shell", arguments={})
-    assert answer == {
-        "content": "There is no such tool. Tools: recall, memory_read, memory_write, recall_memory, read_file.",
-        "isError": True,
-    }
+    tools = "recall, memory_read, memory_write, recall_memory, read_file"
+    assert answer == {"content": f"There is no such tool. Tools: {tools}.", "isError": True}
 
 
 def test_arguments_as_json_text_are_taken(host: LocalHost) -> None:

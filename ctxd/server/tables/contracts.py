@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from ctxd.server.method import READ, WRITE, Method, handled_by
-from ctxd.server.wire import contracts
-from ctxd.server.wire.base import Empty
 
 METHODS = (
     Method(
         "contract/declare",
-        contracts.ContractDeclareParams,
-        Empty,
+        "contracts.ContractDeclareParams",
+        "base.Empty",
         "Say what must be preserved through every compaction, and what is to be delivered.",
         handler=handled_by("contracts", "declare"),
         errors=WRITE,
     ),
     Method(
         "contract/record",
-        contracts.ContractRecordParams,
-        contracts.ContractRecordResult,
+        "contracts.ContractRecordParams",
+        "contracts.ContractRecordResult",
         "Say how a validator's run ended; the outcome holds while the files it was about do not change.",
         handler=handled_by("contracts", "record"),
         errors=(*WRITE, "notFound", "outsideWorkspace", "timeout"),
     ),
     Method(
         "contract/status",
-        contracts.ContractStatusParams,
-        contracts.ContractStatusResult,
+        "contracts.ContractStatusParams",
+        "contracts.ContractStatusResult",
         "Whether what was declared is there: files, and a pass of every required validator.",
         handler=handled_by("contracts", "status"),
         errors=(*READ, "outsideWorkspace", "timeout"),

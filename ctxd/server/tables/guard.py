@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from ctxd.server.method import Method, handled_by
-from ctxd.server.wire import guard
 
 METHODS = (
     Method(
         "guard/sanitize",
-        guard.GuardSanitizeParams,
-        guard.GuardSanitizeResult,
+        "guard.GuardSanitizeParams",
+        "guard.GuardSanitizeResult",
         "Cut secrets out of a text, shorten bulk, mark what reads like orders. No security boundary.",
         handler=handled_by("guard", "sanitize"),
         errors=("timeout",),

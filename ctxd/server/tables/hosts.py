@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from ctxd.server.method import Method
-from ctxd.server.wire import context, hosts, sessions, workspace
 
 METHODS = (
     Method(
         "sampling/createMessage",
-        hosts.SamplingCreateMessageParams,
-        hosts.SamplingCreateMessageResult,
+        "hosts.SamplingCreateMessageParams",
+        "hosts.SamplingCreateMessageResult",
         "Ask the host's model for a summary; only of hosts that say they can.",
         direction="toHost",
     ),
     Method(
         "hook/preCompact",
-        hosts.HookPreCompactParams,
-        hosts.HookPreCompactResult,
+        "hosts.HookPreCompactParams",
+        "hosts.HookPreCompactResult",
         "Ask the host whether a compaction may happen; only of hosts that have this hook.",
         direction="toHost",
     ),
     Method(
         "context/event",
-        hosts.ContextEventParams,
+        "hosts.ContextEventParams",
         None,
         "A compaction began or ended, with its numbers.",
         kind="notification",
@@ -30,7 +29,7 @@ METHODS = (
     ),
     Method(
         "context/didChange",
-        context.ContextDidChangeParams,
+        "context.ContextDidChangeParams",
         None,
         "The model view changed other than by an append of the host.",
         kind="notification",
@@ -38,7 +37,7 @@ METHODS = (
     ),
     Method(
         "session/didChange",
-        sessions.SessionDidChangeParams,
+        "sessions.SessionDidChangeParams",
         None,
         "What the daemon may do with a session, or its health, is another now.",
         kind="notification",
@@ -46,7 +45,7 @@ METHODS = (
     ),
     Method(
         "workspace/didChangeFiles",
-        workspace.WorkspaceDidChangeFilesParams,
+        "workspace.WorkspaceDidChangeFilesParams",
         None,
         "Files that some session touched were changed, moved or deleted.",
         kind="notification",

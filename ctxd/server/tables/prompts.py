@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from ctxd.server.method import Method, handled_by
-from ctxd.server.wire import prompts
 
 METHODS = (
     Method(
         "prompt/build",
-        prompts.PromptBuildParams,
-        prompts.PromptBuildResult,
+        "prompts.PromptBuildParams",
+        "prompts.PromptBuildResult",
         "Put a system prompt together: given texts, the workspace's instruction files, extras, memory apart.",
         handler=handled_by("prompts", "build"),
         errors=("notFound", "outsideWorkspace", "timeout"),

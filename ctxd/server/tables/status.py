@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from ctxd.server.method import Method, handled_by
-from ctxd.server.wire import status
 
 METHODS = (
     Method(
         "ctxd/status",
-        status.StatusParams,
-        status.StatusResult,
+        "status.StatusParams",
+        "status.StatusResult",
         "How the daemon is.",
         handler=handled_by("status", "read"),
     ),
