@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from bench.guard import BUDGET_SECONDS_PER_MB
 from bench.harness import Ratio, Workbench, elapsed, typical
 from bench.sessions import tool_loop
 from ctxd.client import Client
@@ -29,17 +30,26 @@ ROUNDS = 3
 
 
 def bench(scratch: Workbench) -> Iterator[Ratio]:
-    """From the file to the last acknowledged append; then the same with every count made.
+    """From the file to the last acknowledged append; then the same with every count made, and scanned.
 
     The bare tokenizer is the reference one, on the texts of the same messages, which are in memory
     already; a transcript holds more than these, so its time is that for as many bytes as the file has.
     """
     path = scratch.root / "recording.jsonl"
     size = _record(path, MEGABYTES * 1_000_000)
-    imported, counted = asyncio.run(_measure(scratch, path))
+    imported, counted = asyncio.run(_measure(scratch, path, secrets=False))
     name = f"import of {size / 1e6:.0f} MB"
     yield Ratio(f"{name}, counting deferred", typical(imported), size / BUDGET_PER_SECOND, 1, "40 MB/s")
     texts = list(_texts(path))
+    scanned, _ = asyncio.run(_measure(scratch, path, secrets=True))
+    megabytes = sum(len(text.encode()) for text in texts) / 1e6
+    yield Ratio(
+        f"{name}, scanned for secrets",
+        typical(scanned),
+        typical(imported) + BUDGET_SECONDS_PER_MB * megabytes,
+        1,
+        "the same unscanned and 150 ms per MB",
+    )
     counter = load("o200k_base", scratch.cache, engine="tiktoken")
     bare = typical([elapsed(lambda: counter.count_many(texts)) for _ in range(ROUNDS)])
     same_size = bare * size / sum(len(text.encode()) for text in texts)
@@ -69,12 +79,13 @@ def _record(path: Path, size: int) -> int:
     raise AssertionError("the loop has no end")
 
 
-async def _measure(scratch: Workbench, path: Path) -> tuple[list[float], list[float]]:
+async def _measure(scratch: Workbench, path: Path, *, secrets: bool) -> tuple[list[float], list[float]]:
     """Seconds of each round until all was acknowledged, and until all was counted."""
     imported: list[float] = []
     counted: list[float] = []
-    async with Client.start(scratch.workspace, options=scratch.options()) as client:
-        for session in (f"import{number}" for number in range(ROUNDS)):
+    options = scratch.options(guard={"secrets": secrets})
+    async with Client.start(scratch.workspace, options=options) as client:
+        for session in (f"import{number}-{secrets}" for number in range(ROUNDS)):
             begun = time.perf_counter()
             for source in open_sources(path):
                 intake = await take_in(client, scratch.workspace, source, path.name, session)

@@ -7,9 +7,11 @@ to a provider are the host's own, or were made by the dialect from them.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
+
+T = TypeVar("T")
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 MediaKind: TypeAlias = Literal["image", "document", "audio", "other"]
@@ -80,6 +82,17 @@ class Opaque(msgspec.Struct, frozen=True, tag="opaque"):
 Block: TypeAlias = Text | Media | ToolCall | ToolResult | Reasoning | Opaque
 
 
+class _Lazy(cached_property[T]):
+    """As from Python 3.12 on, without a lock: views are many, and what two threads work out is the same."""
+
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
+        if instance is None:
+            return self
+        assert self.attrname is not None
+        value = instance.__dict__[self.attrname] = self.func(instance)
+        return value
+
+
 class MessageView(msgspec.Struct, frozen=True, dict=True):
     """One native message read as blocks, in the message's own order.
 
@@ -90,11 +103,11 @@ class MessageView(msgspec.Struct, frozen=True, dict=True):
     blocks: tuple[Block, ...]
     item: str = ""
 
-    @cached_property
+    @_Lazy
     def calls(self) -> tuple[ToolCall, ...]:
         return tuple([b for b in self.blocks if isinstance(b, ToolCall)])
 
-    @cached_property
+    @_Lazy
     def results(self) -> tuple[ToolResult, ...]:
         return tuple([b for b in self.blocks if isinstance(b, ToolResult)])
 

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from ctxd.core.fold import SessionState
+from ctxd.dialects import registry
 from ctxd.dialects.base import BadShape, Dialect
 from ctxd.dialects.refusal import refused
 from ctxd.model.blocks import MessageView, ToolResult, Violation
@@ -87,7 +88,7 @@ async def recollect(session: Session, named: Named) -> Past:
     for item in named.items:
         places.update([p for i in state.items.get(item, ()) if (p := state.places.get(i, -1)) >= 0])
     places |= made
-    gap = _gap(session.dialect)
+    gap = _gap(session.dialect.name)
     if not places:
         return Past(("",), (gap,)) if state.view else Past((), ())
     natives = await session.natives([state.view[place].facts.id for place in sorted(places)])
@@ -160,7 +161,8 @@ def find_repeats(past: Past, views: Sequence[MessageView]) -> dict[int, str | in
 
 
 @cache
-def _gap(dialect: Dialect) -> MessageView:
+def _gap(name: str) -> MessageView:
+    dialect = registry.get(name)
     return dialect.view(dialect.make("user", "others"))
 
 

@@ -7,6 +7,7 @@ report. What a failure or a cancellation left out is made up for after the next 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from typing import Any
 
 import anyio
