@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from mmap import mmap
 from typing import Any
 
 import msgspec
@@ -38,7 +39,7 @@ def read_stored(
     dialect: str,
     *,
     piece_bytes: int = PIECE_BYTES,
-) -> bytearray:
+) -> mmap | bytes:
     """The stored form of a call's result in a large message; strings of two pieces and more are taken apart.
 
     Raises ValueError where it cannot be read in pieces; the caller checks the digest of what is returned.
@@ -47,16 +48,29 @@ def read_stored(
     native = Native(skeleton, msgspec.json.decode(skeleton), dialect)
     text = next(b.text for b in view(native).blocks if isinstance(b, ToolResult) and b.call_id == call_id)
     data = text.encode("utf-8", "surrogatepass")
-    # Grown piece by piece: room for all of it at once would be filled with zeros first, in one go.
-    stored = bytearray()
+    # Room whose pages the system gives when they are written: filling, growing or copying as much in one go
+    # would hold the interpreter. No text is longer than its JSON.
+    room = mmap(-1, len(raw))
     position = 0
     for match in _STOOD_IN.finditer(data):
-        stored += data[position : match.start()]
+        room.write(data[position : match.start()])
         for start, stop in long[int(match[1])]:
-            stored += _decode(raw[start:stop])
+            room.write(_decode(raw[start:stop]))
         position = match.end()
-    stored += data[position:]
-    return stored
+    room.write(data[position:])
+    return _fit(room)
+
+
+def _fit(room: mmap) -> mmap | bytes:
+    """What was written, without the room behind it."""
+    size = room.tell()
+    if not size:
+        return b""
+    try:
+        room.resize(size)
+    except SystemError:  # macOS cannot
+        return room[:size]
+    return room
 
 
 def leave_out(raw: bytes, shown: Callable[[dict[str, Any]], dict[str, Any]]) -> bytes | None:

@@ -242,7 +242,7 @@ def _passages_of(message_id: str, call_id: str, call: ToolCall | None, data: Dat
     about = " ".join([about, *also(about)])
     line, counted = 1, 0
     for start, part in passages(data):
-        line += data.count(b"\n", counted, start)
+        line += data[counted:start].count(b"\n")
         counted = start
         text = part.decode("utf-8", "ignore")
         passage = Passage(message_id, call_id, name, start, len(part), line)
@@ -253,7 +253,7 @@ def passages(data: Data) -> Iterator[tuple[int, bytes]]:
     """Overlapping parts of a stored form: (first byte, bytes). An empty one is one empty passage."""
     start = 0
     while True:
-        yield start, bytes(data[start : start + PASSAGE_BYTES])
+        yield start, data[start : start + PASSAGE_BYTES]
         if start + PASSAGE_BYTES >= len(data):
             return
         start += PASSAGE_BYTES - OVERLAP_BYTES

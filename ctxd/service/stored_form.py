@@ -12,6 +12,7 @@ import threading
 from bisect import bisect_left
 from collections import OrderedDict
 from itertools import accumulate
+from mmap import mmap
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -26,7 +27,7 @@ RANGE_BYTES = 2 * 1024 * 1024
 """A byte or line range brings at most this much at once; `next` goes on."""
 
 Encoding: TypeAlias = Literal["utf-8", "base64"]
-Data: TypeAlias = bytes | bytearray
+Data: TypeAlias = bytes | mmap
 """Bytes that nobody changes any more."""
 
 
@@ -59,7 +60,7 @@ class StoredForm:
         self.data = data
         self.digest = "sha256:" + hashlib.sha256(self.data).hexdigest()
         chunks = range(0, len(self.data), CHUNK_BYTES)
-        breaks = (self.data.count(b"\n", start, start + CHUNK_BYTES) for start in chunks)
+        breaks = (self.data[start : start + CHUNK_BYTES].count(b"\n") for start in chunks)
         self._breaks = list(accumulate(breaks))
         self._pages: dict[int, tuple[int, ...]] = {}
 
@@ -82,14 +83,14 @@ class StoredForm:
         chunk = bisect_left(self._breaks, line - 1)
         position = chunk * CHUNK_BYTES
         for _ in range(line - 1 - (self._breaks[chunk - 1] if chunk else 0)):
-            position = self.data.index(b"\n", position) + 1
+            position = self.data.find(b"\n", position) + 1
         return position
 
     def line_at(self, position: int) -> int:
         """The line that a byte is in."""
         chunk = min(position, len(self.data)) // CHUNK_BYTES
         before = self._breaks[chunk - 1] if chunk else 0
-        return before + self.data.count(b"\n", chunk * CHUNK_BYTES, position) + 1
+        return before + self.data[chunk * CHUNK_BYTES : position].count(b"\n") + 1
 
     def take(self, part: Part, page_bytes: int) -> Taken:
         """Cut a part out. Raises InvalidParams for lines there are not, or two ways to say which part."""
@@ -212,7 +213,7 @@ def _page_end(data: Data, start: int, most: int) -> int:
     return end
 
 
-def _text(data: Data) -> tuple[str, Encoding]:
+def _text(data: bytes) -> tuple[str, Encoding]:
     """Bytes as text, or as base64 where they are cut inside a character."""
     try:
         return data.decode("utf-8", "surrogatepass"), "utf-8"
