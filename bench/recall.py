@@ -29,7 +29,7 @@ LARGE = (64_000_000, 36_000_000)
 """Bytes of the synthetic outputs: 100 MB together, one as large as a frame may carry."""
 
 MEMORY_BYTES = 300_000_000
-"""What the daemon may hold more after it stored, read and searched them: forms and bodies kept at hand, rules."""
+"""What the daemon may hold more after it stored, read and searched them: what it keeps at hand."""
 
 FILL_SECONDS = 120.0
 ROUNDS = 40
