@@ -18,9 +18,9 @@ from bench.recordings import FOLDER, recordings
 from bench.sessions import BATCH, prose
 from bench.stalls import BUDGET_SECONDS, in_process, longest_wait, open_session, take
 from ctxd.model.settings import RecallOptions
-from ctxd.service.recall import Handle, fetch
-from ctxd.service.searching import search
-from ctxd.service.stored_form import Part
+from ctxd.service.recall.fetching import Handle, fetch
+from ctxd.service.recall.searching import search
+from ctxd.service.recall.stored_form import Part
 from tools.peer import Peer
 
 PAGE_SECONDS = 0.005

@@ -20,12 +20,13 @@ from bench.sessions import BATCH, messages, recorded
 from ctxd.model.events import Model
 from ctxd.model.messages import Native
 from ctxd.model.settings import CompactionOptions, Settings, Storage
-from ctxd.service import append, compactor
-from ctxd.service.compactions import Job
-from ctxd.service.description import Meta
-from ctxd.service.eliding import plan_everything
+from ctxd.service.compacting import compactor
+from ctxd.service.compacting.compactions import Job
+from ctxd.service.intake import append
+from ctxd.service.intake.description import Meta
 from ctxd.service.opening import Fixed
 from ctxd.service.registry import Registry
+from ctxd.service.requests.eliding import plan_everything
 from ctxd.service.session import Session
 
 BUDGET_SECONDS = 0.020

@@ -20,6 +20,7 @@ from tests.support.references import Project
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "ctxd").rglob("*.py"))
+ROOM_BUDGET = 32
 LINE_BUDGET = 400
 BANNED_MODULES = {"util", "utils", "helper", "helpers", "manager", "managers", "common", "misc"}
 BANNED_CLASS = re.compile(r"(Manager|Helpers?|Utils?|Misc|Common)$")
@@ -50,6 +51,11 @@ def test_the_walls_between_the_rooms_stand() -> None:
 def test_a_file_stays_within_the_line_budget(source: Path) -> None:
     lines = source.read_text().count("\n")
     assert lines <= LINE_BUDGET
+
+
+def test_no_room_is_crowded() -> None:
+    crowd = Counter(str(p.parent.relative_to(ROOT)) for p in SOURCES)
+    assert {room: count for room, count in crowd.items() if count > ROOM_BUDGET} == {}
 
 
 def test_nothing_is_imported_behind_the_walls_back() -> None:

@@ -22,13 +22,12 @@ from ctxd.server.codec import Broken, Inbound, decode, reject
 from ctxd.server.dispatch import Dispatcher
 from ctxd.server.framing import Frame, Oversized, sniff_id
 from ctxd.server.lsp import LspSide
-from ctxd.server.method import Table, load_handlers
+from ctxd.server.method import Table, load_handlers, load_models
 from ctxd.server.methods import METHODS
 from ctxd.server.options import Options
 from ctxd.server.outbound import Outbound
 from ctxd.server.slot import Slot
 from ctxd.server.stdio import Reader, Writer, claim
-from ctxd.server.wire.base import build_models
 from ctxd.server.wire.lifecycle import BUILTINS
 
 if TYPE_CHECKING:
@@ -167,7 +166,7 @@ class App:
     def _decode(self, body: bytes) -> Inbound:
         if not self._built and b'"initialize"' not in body[:512]:
             self._built = True
-            build_models()
+            load_models(self._table)
         try:
             return decode(body, self._table, BUILTINS)
         except Exception as error:  # noqa: BLE001 - a defect of ours must not end the reader

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cache
-from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -89,11 +88,54 @@ def advertised(table: Table) -> list[str]:
 
 
 @cache
+def _load_wire() -> dict[str, Any]:
+    from ctxd.server.wire import (
+        base,
+        compactions,
+        context,
+        contracts,
+        guard,
+        hosts,
+        memory,
+        pins,
+        projections,
+        prompts,
+        recall,
+        sessions,
+        status,
+        steering,
+        tokens,
+        tools,
+        workspace,
+    )
+
+    return {
+        "base": base,
+        "compactions": compactions,
+        "context": context,
+        "contracts": contracts,
+        "guard": guard,
+        "hosts": hosts,
+        "memory": memory,
+        "pins": pins,
+        "projections": projections,
+        "prompts": prompts,
+        "recall": recall,
+        "sessions": sessions,
+        "status": status,
+        "steering": steering,
+        "tokens": tokens,
+        "tools": tools,
+        "workspace": workspace,
+    }
+
+
+@cache
 def _load(model: Model) -> type[Wire]:
     if not isinstance(model, str):
         return model
     module, _, name = model.partition(".")
-    found: type[Wire] = getattr(import_module(f"ctxd.server.wire.{module}"), name)
+    found: type[Wire] = getattr(_load_wire()[module], name)
     return found
 
 

@@ -16,9 +16,9 @@ import msgspec
 from ctxd.model.errors import Corrupt, Expired, NotFound
 from ctxd.model.messages import MessageFacts
 from ctxd.model.records import Location
-from ctxd.store.bookmark import Places
-from ctxd.store.event_log import SessionLog
 from ctxd.store.ledger import Ledger
+from ctxd.store.log.bookmark import Places
+from ctxd.store.log.event_log import SessionLog
 
 CACHE_BYTES = 32 * 1024 * 1024
 BLOB_BYTES = 1024 * 1024

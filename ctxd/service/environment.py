@@ -16,12 +16,12 @@ from ctxd.model.blocks import Media
 from ctxd.model.errors import Timeout
 from ctxd.model.events import Model
 from ctxd.model.settings import Settings, SummarizerOptions
-from ctxd.service.breaker import Breaker
+from ctxd.service.compacting.breaker import Breaker
+from ctxd.service.compacting.provider import ProviderSummarizer
 from ctxd.service.counting import Counting
+from ctxd.service.files.watching import Watching
 from ctxd.service.host import Host, NoHost
-from ctxd.service.memories import Memories
-from ctxd.service.provider import ProviderSummarizer
-from ctxd.service.watching import Watching
+from ctxd.service.memory.memories import Memories
 from ctxd.tokenizer.cache_file import cache_folder
 from ctxd.tokenizer.families import Choice, choose
 from ctxd.tokenizer.media import tokens_of

@@ -11,27 +11,28 @@ from ctxd.core.fold import SessionState
 from ctxd.dialects import registry as dialects
 from ctxd.model.errors import CtxdError, InvalidParams, NotFound, SessionLocked, SessionNotFound
 from ctxd.model.settings import Settings
-from ctxd.service import forking, opening
+from ctxd.service import opening
 from ctxd.service.counting import Counting
 from ctxd.service.environment import Environment
-from ctxd.service.file_tool import file_tool
-from ctxd.service.forking import is_unfinished_fork
 from ctxd.service.homes import kin, settle
 from ctxd.service.host import Host
-from ctxd.service.listing import Listing, Row, row_of
-from ctxd.service.memory_tools import memory_tools
-from ctxd.service.model_tools import Toolbox
 from ctxd.service.opening import Fixed, Mode
-from ctxd.service.recall_tool import recall_tool
+from ctxd.service.past import forking
+from ctxd.service.past.forking import is_unfinished_fork
+from ctxd.service.past.listing import Listing, Row, row_of
+from ctxd.service.recall.stored_form import Shelf
+from ctxd.service.recall.upkeep import Upkeep
 from ctxd.service.session import Session, Written
-from ctxd.service.stored_form import Shelf
-from ctxd.service.upkeep import Upkeep
+from ctxd.service.tools.files import file_tool
+from ctxd.service.tools.memory import memory_tools
+from ctxd.service.tools.recall import recall_tool
+from ctxd.service.tools.toolbox import Toolbox
 from ctxd.store.deletion import delete_session
-from ctxd.store.event_log import SessionLog, open_log
 from ctxd.store.exports import write_export
 from ctxd.store.layout import Layout, check_session_id, state_root, workspace_name
 from ctxd.store.ledger import Ledger
-from ctxd.store.writer import Writer
+from ctxd.store.log.event_log import SessionLog, open_log
+from ctxd.store.log.writer import Writer
 from ctxd.tokenizer.families import UNKNOWN
 
 

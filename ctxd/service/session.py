@@ -28,22 +28,22 @@ from ctxd.model.events import (
 )
 from ctxd.model.messages import Native
 from ctxd.model.records import Draft, Record
-from ctxd.service import guarding
 from ctxd.service.bodies import IN_THREAD_BYTES, Bodies
 from ctxd.service.digest import digest, read_digest
 from ctxd.service.environment import Environment
-from ctxd.service.files import Files
+from ctxd.service.files.confined import Files
+from ctxd.service.intake import guarding
 from ctxd.service.reading import placed, read_events
-from ctxd.service.rendering import Rendering, Shown, encode
-from ctxd.store.event_log import SessionLog
+from ctxd.service.requests.rendering import Rendering, Shown, encode
+from ctxd.store.indexes.outputs import OutputIndex
 from ctxd.store.ledger import Ledger
-from ctxd.store.output_index import OutputIndex
+from ctxd.store.log.event_log import SessionLog
 from ctxd.tokenizer.catalog import Price
 from ctxd.tokenizer.windows import price_of, window_of
 
 if TYPE_CHECKING:
-    from ctxd.service.compactions import Planned, Waiting
-    from ctxd.service.steering import Note
+    from ctxd.service.compacting.compactions import Planned, Waiting
+    from ctxd.service.requests.steering import Note
 
 
 class Written(msgspec.Struct, frozen=True):

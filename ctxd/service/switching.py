@@ -19,7 +19,7 @@ from ctxd.model.events import SessionUpdated
 from ctxd.model.messages import Native
 from ctxd.service.environment import choice_of
 from ctxd.service.opening import Fixed, weigh_system, weigh_tools
-from ctxd.service.rendering import Lost, carry_into
+from ctxd.service.requests.rendering import Lost, carry_into
 from ctxd.service.session import Session, Written
 
 

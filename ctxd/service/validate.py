@@ -10,7 +10,7 @@ import msgspec
 from ctxd.dialects.base import BadShape, Dialect, Edit
 from ctxd.model.blocks import MessageView, Violation
 from ctxd.model.messages import Native
-from ctxd.service.rendering import encode
+from ctxd.service.requests.rendering import encode
 
 
 class Validated(msgspec.Struct, frozen=True):

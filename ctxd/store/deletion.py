@@ -11,7 +11,7 @@ import shutil
 
 from ctxd.store.files import open_folder, storage_errors, sync_folder
 from ctxd.store.layout import Layout, lock_name
-from ctxd.store.lease import acquire_lease
+from ctxd.store.log.lease import acquire_lease
 
 TRASH = "trash"
 

@@ -16,7 +16,7 @@ from ctxd.dialects.registry import NAMES, get
 from ctxd.report.wire_check import check_request
 from tests.reports.checks import join_turns
 from tests.service.host import Answer, LocalHost, Session
-from tests.service.test_recall import content_of, follow
+from tests.service.recall.test_recall import content_of, follow
 from tests.support import natives
 
 TIGHT = {

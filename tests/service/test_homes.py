@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.service.files.test_restoring import Work, paths
 from tests.service.host import LocalHost, Refused
-from tests.service.test_restoring import Work, paths
 from tests.support.behaviour import behaviour
 from tests.support.scripted_host import ScriptedHost
 from tests.workspace.test_identity import git, known

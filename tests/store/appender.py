@@ -15,9 +15,9 @@ from pathlib import Path
 
 from ctxd.model.errors import StoreError
 from ctxd.model.records import Draft
-from ctxd.store.event_log import SessionLog, open_log
 from ctxd.store.layout import open_layout
-from ctxd.store.writer import Writer
+from ctxd.store.log.event_log import SessionLog, open_log
+from ctxd.store.log.writer import Writer
 
 
 async def append_all(log: SessionLog, begin: int, count: int | None, size: int) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ctxd.model.records import Draft, Record
-from ctxd.store.event_log import SEGMENT_BYTES, Mode, SessionLog, open_log
 from ctxd.store.layout import Layout, open_layout
 from ctxd.store.ledger import Ledger
-from ctxd.store.writer import Writer
+from ctxd.store.log.event_log import SEGMENT_BYTES, Mode, SessionLog, open_log
+from ctxd.store.log.writer import Writer
 
 SID = "session-1"
 

@@ -15,8 +15,8 @@ import pytest
 
 from ctxd.compaction.sampling import Trouble
 from ctxd.model.settings import SummarizerOptions
+from ctxd.service.compacting.provider import ProviderSummarizer
 from ctxd.service.host import SampleFailed, SampleReply, SampleRequest
-from ctxd.service.provider import ProviderSummarizer
 from ctxd.summarizers.provider import KEY_VARIABLES, Answer, ProviderOptions, Refused, ask
 from tests.service.host import LocalHost
 from tests.service.talks import MODEL, work

@@ -14,12 +14,14 @@ from ctxd.server.handlers.guard import list_redacted
 from ctxd.server.handlers.sessions import check_meta
 from ctxd.server.wire import compactions, projections
 from ctxd.server.wire import context as wire
-from ctxd.service import compactor, opening, recovery, validate
-from ctxd.service import prepare as preparing
-from ctxd.service import report as reporting
-from ctxd.service.compactions import Job
-from ctxd.service.guarding import redact
+from ctxd.service import opening, validate
+from ctxd.service.compacting import compactor
+from ctxd.service.compacting.compactions import Job
+from ctxd.service.intake.guarding import redact
 from ctxd.service.registry import Registry
+from ctxd.service.requests import prepare as preparing
+from ctxd.service.requests import recovery
+from ctxd.service.requests import report as reporting
 from ctxd.service.session import Session
 
 

@@ -8,7 +8,7 @@ from ctxd.model.contract import Artifact, ContractDeclared, Validator
 from ctxd.server.calls import Call
 from ctxd.server.wire import contracts as wire
 from ctxd.server.wire.base import Empty
-from ctxd.service import contracts
+from ctxd.service.files import contracts
 from ctxd.service.registry import Registry
 
 

@@ -9,7 +9,7 @@ from ctxd.server.calls import Call
 from ctxd.server.wire import guard as wire
 from ctxd.server.wire import sessions
 from ctxd.service.environment import Environment
-from ctxd.service.guarding import examine
+from ctxd.service.intake.guarding import examine
 from ctxd.service.registry import Registry
 from ctxd.service.session import Session
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctxd.server.calls import Call
 from ctxd.server.wire import memory as wire
 from ctxd.server.wire.base import Empty
-from ctxd.service import memory, recollection
+from ctxd.service.memory import access, recollection
 from ctxd.service.opening import workspace_path
 from ctxd.service.registry import Registry
 
@@ -16,7 +16,7 @@ SEARCH_LIMIT = 8
 async def read_index(
     registry: Registry, params: wire.MemoryIndexParams, call: Call
 ) -> wire.MemoryIndexResult:
-    found = await memory.index(registry.environment, workspace_path(params.workspace))
+    found = await access.index(registry.environment, workspace_path(params.workspace))
     return wire.MemoryIndexResult(
         text=found.text,
         lines=len(found.text.split("\n")) if found.text else 0,
@@ -39,14 +39,14 @@ async def read_index(
 
 
 async def list_topics(registry: Registry, params: wire.MemoryListParams, call: Call) -> wire.MemoryListResult:
-    found = await memory.list_topics(registry.environment, workspace_path(params.workspace))
+    found = await access.list_topics(registry.environment, workspace_path(params.workspace))
     return wire.MemoryListResult(
         topics=[wire.MemoryTopic(name=t.name, bytes=t.bytes, modified_at=t.modified_at) for t in found]
     )
 
 
 async def read_topic(registry: Registry, params: wire.MemoryReadParams, call: Call) -> wire.MemoryReadResult:
-    found = await memory.read(registry.environment, workspace_path(params.workspace), params.topic)
+    found = await access.read(registry.environment, workspace_path(params.workspace), params.topic)
     return wire.MemoryReadResult(
         text=found.text,
         digest=found.digest,
@@ -68,7 +68,7 @@ async def read_topic(registry: Registry, params: wire.MemoryReadParams, call: Ca
 async def write_topic(
     registry: Registry, params: wire.MemoryWriteParams, call: Call
 ) -> wire.MemoryWriteResult:
-    done = await memory.write(
+    done = await access.write(
         registry.environment,
         workspace_path(params.workspace),
         params.topic,
@@ -86,7 +86,7 @@ async def write_topic(
 
 
 async def delete_topic(registry: Registry, params: wire.MemoryDeleteParams, call: Call) -> Empty:
-    await memory.delete(registry.environment, workspace_path(params.workspace), params.topic)
+    await access.delete(registry.environment, workspace_path(params.workspace), params.topic)
     return Empty()
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ctxd.server.calls import Call
 from ctxd.server.wire import pins as wire
 from ctxd.server.wire.base import Empty
-from ctxd.service import contains, pins
+from ctxd.service.compacting import pins
+from ctxd.service.recall import contains
 from ctxd.service.registry import Registry
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from ctxd.server.calls import Call
 from ctxd.server.wire import prompts as wire
-from ctxd.service import memory, opening, prompting
+from ctxd.service import opening
+from ctxd.service.files import prompting
+from ctxd.service.memory import access
 from ctxd.service.registry import Registry
 
 
@@ -16,7 +18,7 @@ async def build(registry: Registry, params: wire.PromptBuildParams, call: Call) 
         extras=tuple((extra.title or "", extra.text) for extra in params.extras or []),
     )
     workspace = opening.workspace_path(params.workspace)
-    known = await memory.layer(registry.environment, workspace)
+    known = await access.layer(registry.environment, workspace)
     made = await prompting.build(workspace, asked, memory=known)
     return wire.PromptBuildResult(
         text=made.stable,

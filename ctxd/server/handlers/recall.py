@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ctxd.server.calls import Call
 from ctxd.server.wire import recall as wire
-from ctxd.service import recall, searching
+from ctxd.service.recall import fetching, searching
+from ctxd.service.recall.stored_form import Part
 from ctxd.service.registry import Registry
-from ctxd.service.stored_form import Part
 
 LIST_LIMIT = 500
 """Entries of a page when the host names no limit."""
@@ -25,13 +25,13 @@ async def fetch(registry: Registry, params: wire.RecallFetchParams, call: Call) 
         start_line=params.start_line,
         end_line=params.end_line,
     )
-    handle = recall.Handle(
+    handle = fetching.Handle(
         tool_call_id=params.tool_call_id or "",
         digest=params.digest or "",
         message_id=params.message_id or "",
         occurrence=params.occurrence,
     )
-    fetched = await recall.fetch(session, registry.shelf, part, handle)
+    fetched = await fetching.fetch(session, registry.shelf, part, handle)
     found = fetched.found
     return wire.RecallFetchResult(
         content=fetched.content,
@@ -62,7 +62,7 @@ async def list_outputs(
 ) -> wire.RecallListResult:
     session = registry.get(params.session_id)
     session.refresh()
-    entries, more = recall.listing(session, params.after, params.limit or LIST_LIMIT)
+    entries, more = fetching.listing(session, params.after, params.limit or LIST_LIMIT)
     return wire.RecallListResult(
         entries=[
             wire.RecallEntry(
@@ -85,10 +85,10 @@ async def search(registry: Registry, params: wire.RecallSearchParams, call: Call
     session.refresh()
     within: tuple[str, str] | None = None
     if params.tool_call_id or params.digest:
-        handle = recall.Handle(
+        handle = fetching.Handle(
             tool_call_id=params.tool_call_id or "", digest=params.digest or "", occurrence=params.occurrence
         )
-        found = recall.find(session.state, handle)
+        found = fetching.find(session.state, handle)
         within = found.facts.id, found.result.call_id if found.result else ""
     hits = await searching.search(
         session, params.query, tool=params.tool_name, limit=params.limit or SEARCH_LIMIT, within=within
@@ -110,7 +110,7 @@ async def search(registry: Registry, params: wire.RecallSearchParams, call: Call
     )
 
 
-def _next(params: wire.RecallFetchParams, fetched: recall.Fetched) -> wire.RecallNext | None:
+def _next(params: wire.RecallFetchParams, fetched: fetching.Fetched) -> wire.RecallNext | None:
     part = fetched.next
     if part is None:
         return None

@@ -8,9 +8,11 @@ from ctxd.server.handlers import shapes
 from ctxd.server.handlers.guard import list_redacted
 from ctxd.server.wire import sessions as wire
 from ctxd.server.wire.base import Empty
-from ctxd.service import append, exporting, history, opening, rewinding, seeking, switching
+from ctxd.service import opening, switching
+from ctxd.service.intake import append
+from ctxd.service.past import exporting, history, rewinding, seeking
 from ctxd.service.registry import Registry
-from ctxd.service.rendering import Lost
+from ctxd.service.requests.rendering import Lost
 
 HISTORY_LIMIT = 1000
 """Messages of a page when the host names no limit."""

@@ -17,14 +17,14 @@ from ctxd.server.handlers import guard
 from ctxd.server.handlers.items import category_of, items_of
 from ctxd.server.wire import compactions, hosts, projections, sessions
 from ctxd.server.wire.base import NativeValue
-from ctxd.service import pins
-from ctxd.service.compactions import Compaction, Remembered, Size
-from ctxd.service.description import Meta
+from ctxd.service.compacting import pins
+from ctxd.service.compacting.compactions import Compaction, Remembered, Size
 from ctxd.service.host import SampleRequest
-from ctxd.service.listing import Row
+from ctxd.service.intake.description import Meta
 from ctxd.service.opening import Fixed
-from ctxd.service.prepare import CacheFacts
-from ctxd.service.rendering import Lost
+from ctxd.service.past.listing import Row
+from ctxd.service.requests.prepare import CacheFacts
+from ctxd.service.requests.rendering import Lost
 from ctxd.service.session import Session
 
 _EMPTY_AUDIT = compactions.Audit(

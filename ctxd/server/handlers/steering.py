@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ctxd.server.calls import Call
 from ctxd.server.wire import steering as wire
-from ctxd.service import steering
 from ctxd.service.registry import Registry
+from ctxd.service.requests import steering
 
 
 async def push(registry: Registry, params: wire.SteerPushParams, call: Call) -> wire.SteerPushResult:

@@ -9,8 +9,8 @@ from ctxd.model.events import Model
 from ctxd.server.calls import Call
 from ctxd.server.handlers import shapes
 from ctxd.server.wire import tokens as wire
-from ctxd.service.admission import read_views
 from ctxd.service.environment import choice_of
+from ctxd.service.intake.admission import read_views
 from ctxd.service.registry import Registry
 
 INLINE_CHARS = 64 * 1024

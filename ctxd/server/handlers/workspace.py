@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ctxd.server.calls import Call
 from ctxd.server.wire import workspace as wire
-from ctxd.service import touching
-from ctxd.service.file_reads import read_file
+from ctxd.service.files import touching
+from ctxd.service.files.reads import read_file
 from ctxd.service.registry import Registry
 from ctxd.workspace.ranges import Over, Range
 

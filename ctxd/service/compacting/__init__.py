@@ -1,0 +1,1 @@
+"""Compaction: the only caller of its policy, and who writes summaries."""

@@ -1,0 +1,1 @@
+"""From what a host gives to what is written: checked, cleaned, described, appended."""

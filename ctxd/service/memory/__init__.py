@@ -1,0 +1,1 @@
+"""What sessions of a workspace know of it, between sessions."""

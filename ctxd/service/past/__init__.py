@@ -1,0 +1,1 @@
+"""Reading sessions back, and going back in them."""

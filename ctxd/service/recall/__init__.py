@@ -1,0 +1,1 @@
+"""What left the view: fetched byte for byte, found by words."""

@@ -1,0 +1,1 @@
+"""The one call before a model request and the one after it, and what they drive."""

@@ -1,0 +1,1 @@
+"""Indexes that are never the truth and can be rebuilt at any time."""

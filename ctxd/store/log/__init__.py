@@ -1,0 +1,1 @@
+"""A session's event log: framed lines in segments, one writer, a lease, and what follows a crash."""
