@@ -22,7 +22,7 @@ def bench(scratch: Workbench) -> Iterator[Ratio]:
     with scratch.ready_daemon() as peer:
         yield _small(scratch, peer)
         scanned = _huge(scratch, peer, "scanned")
-    with scratch.ready_daemon(guard={"secrets": False}) as peer:
+    with scratch.ready_daemon(guard={"secrets": False, "sanitize": False}) as peer:
         plain = _huge(scratch, peer, "plain")
     name = f"append of {MEGABYTES} MB in one call"
     yield Ratio(f"{name}, unscanned", plain[0], plain[1], 4, "msgspec decode of it")

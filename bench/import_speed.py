@@ -83,7 +83,7 @@ async def _measure(scratch: Workbench, path: Path, *, secrets: bool) -> tuple[li
     """Seconds of each round until all was acknowledged, and until all was counted."""
     imported: list[float] = []
     counted: list[float] = []
-    options = scratch.options(guard={"secrets": secrets})
+    options = scratch.options(guard={"secrets": secrets, "sanitize": secrets})
     async with Client.start(scratch.workspace, options=options) as client:
         for session in (f"import{number}-{secrets}" for number in range(ROUNDS)):
             begun = time.perf_counter()

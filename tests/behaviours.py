@@ -799,6 +799,10 @@ BEHAVIOURS: dict[str, Behaviour] = {
         "Data URIs and very long hexadecimal are shortened where they are shown; digests are not.",
         "behaviour.md §8",
     ),
+    "guard.view": Behaviour(
+        "An output with bulk or orders in it is shown shortened and marked; recall gives it as it came.",
+        "behaviour.md §8",
+    ),
     "guard.spans": Behaviour(
         "Findings name their places in the text as it was given, and no two overlap.", "octos.md §26"
     ),

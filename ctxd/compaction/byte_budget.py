@@ -14,6 +14,7 @@ from ctxd.core import epochs
 from ctxd.core.fold import Entry, SessionState
 from ctxd.core.units import divide
 from ctxd.model.events import Elision
+from ctxd.model.messages import ResultFacts
 
 FILL = 9
 """Tenths of the limit a request is brought below, so that the next image does not exceed it again."""
@@ -69,7 +70,7 @@ def _old(state: SessionState) -> list[Entry]:
 def _media(state: SessionState, count: Callable[[str], int]) -> Iterator[Elision]:
     for entry in _old(state):
         for result in entry.facts.results:
-            if result.media and not any(e.call_id == result.call_id for e in entry.elided):
+            if result.media and not _is_hidden(entry, result):
                 call = state.call_of(result.call_id, entry.facts.id)
                 made = elide(state, entry, result, call, "byteBudget", count)
                 if made is not None:
@@ -91,12 +92,16 @@ def _media(state: SessionState, count: Callable[[str], int]) -> Iterator[Elision
             )
 
 
+def _is_hidden(entry: Entry, result: ResultFacts) -> bool:
+    return any(e.call_id == result.call_id and e.hides for e in entry.elided)
+
+
 def _outputs(state: SessionState, count: Callable[[str], int]) -> list[Elision]:
     """Old outputs without media, the largest first."""
     found: list[Elision] = []
     for entry in _old(state):
         for result in entry.facts.results:
-            if any(e.call_id == result.call_id for e in entry.elided):
+            if _is_hidden(entry, result):
                 continue
             call = state.call_of(result.call_id, entry.facts.id)
             made = elide(state, entry, result, call, "byteBudget", count)

@@ -35,6 +35,20 @@ class Item(msgspec.Struct, frozen=True):
     view: MessageView
 
 
+def read_item(entry: Entry, view: MessageView) -> Item:
+    """An entry with its message as the view shows it: of a sanitized result that is what counts."""
+    said = {elision.call_id: elision.placeholder for elision in entry.elided if not elision.hides}
+    if said:
+        blocks = [
+            msgspec.structs.replace(block, text=said[block.call_id])
+            if isinstance(block, ToolResult) and block.call_id in said
+            else block
+            for block in view.blocks
+        ]
+        view = MessageView(view.role, tuple(blocks), view.item)
+    return Item(entry, view)
+
+
 def extract(items: Sequence[Item], units: Sequence[Unit], state: SessionState) -> SessionSummary:
     """Typed state of the given units alone; merging it with what is known is the ledger's work."""
     decisions: list[Decision] = []

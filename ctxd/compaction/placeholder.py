@@ -20,6 +20,7 @@ _WHY: dict[ElisionReason, str] = {
     "cacheExpired": "from an older tool turn",
     "clippedNewest": "too large for the window",
     "byteBudget": "too large for the request",
+    "sanitized": "shown otherwise than it came",
 }
 
 _LEAST_SHOWN = 16

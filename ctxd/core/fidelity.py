@@ -21,7 +21,8 @@ _CUT: frozenset[ElisionReason] = frozenset({"spilled", "turnBudget", "clippedNew
 
 class Shown(msgspec.Struct, frozen=True):
     """What of a message is shown. `handle` is the id of a tool call, or of the message where that says more
-    than one thing, under which recall gives what is not; "" where nothing is missing or nothing is stored.
+    than one thing, under which recall gives what is not, or is shown changed; "" where all is as it came, or
+    nothing is stored.
     """
 
     fidelity: Fidelity
@@ -34,10 +35,12 @@ def of_entry(entry: Entry, state: SessionState) -> Shown:
         return Shown("summary")
     if not entry.elided:
         return Shown("full")
-    lines = [elision for elision in entry.elided if elision.reason not in _CUT]
-    call_id = (lines or entry.elided)[0].call_id
+    hidden = [elision for elision in entry.elided if elision.hides]
+    lines = [elision for elision in hidden if elision.reason not in _CUT]
+    call_id = (lines or hidden or entry.elided)[0].call_id
     is_alone = len(entry.elided) == 1 and len(state.results.get(call_id, ())) == 1
-    return Shown("compact" if lines else "truncate", call_id if is_alone else entry.facts.id)
+    level: Fidelity = "compact" if lines else "truncate" if hidden else "full"
+    return Shown(level, call_id if is_alone else entry.facts.id)
 
 
 def departed(state: SessionState) -> Mapping[str, UnitFate]:

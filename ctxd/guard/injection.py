@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -33,11 +34,12 @@ class Passage(NamedTuple):
     severity: Severity
 
 
-_PATTERNS: tuple[tuple[str, Severity, str], ...] = (
+_PATTERNS: tuple[tuple[str, Severity, str, str], ...] = (
     (
         "system-override",
         "high",
-        r"""\b(?:ignore|forget|disregard|override|bypass) [\s,]{1,8} (?:\w{1,12}[\s,]{1,8}){0,4}?
+        "ignore forget disregard override bypass",
+        r"""[\s,]{1,8} (?:\w{1,12}[\s,]{1,8}){0,4}?
         (?:previous|prior|above|earlier|preceding|existing|original|my|your|the|all) \s{1,8}
         (?:\w{1,20}\s{1,8}){0,2}?
         (?:instructions?|prompts?|rules?|directives?|guidelines?|constraints?|orders?)\b""",
@@ -45,48 +47,55 @@ _PATTERNS: tuple[tuple[str, Severity, str], ...] = (
     (
         "system-override",
         "high",
-        r"""\b(?:new|updated|real|actual|true) \s{1,8} (?:system\s{1,8})?
-        instructions? \s{0,4} (?: : | \bare\b )""",
+        "new updated real actual true",
+        r"""\s{1,8} (?:system\s{1,8})? instructions? \s{0,4} (?: : | \bare\b )""",
     ),
     (
         "system-override",
         "high",
-        r"""(?:忽略|无视|忘记|忘掉|不要理会) [^。\n]{0,12} (?:之前|以上|上述|先前|前面|所有|全部|原有)
+        "忽略 无视 忘记 忘掉 不要理会",
+        r"""[^。\n]{0,12} (?:之前|以上|上述|先前|前面|所有|全部|原有)
         [^。\n]{0,12} (?:指令|指示|提示|规则|要求|约束|设定)""",
     ),
     (
         "role-confusion",
         "high",
-        r"""^[ \t>\#*-]{0,8} (?:system|assistant|developer|admin|root) [ \t]{0,3} : [ \t]{1,4}
+        "^ system assistant developer admin root",
+        r"""[ \t]{0,3} : [ \t]{1,4}
         (?:you|your|please|ignore|disregard|forget|do|don't|from|now|never|always|the\suser|new|override
         |execute|run|delete|send|reveal|print) \b [^\n]{0,80}""",
     ),
     (
         "role-confusion",
         "high",
-        r"""\byou \s{1,8} are \s{1,8} now \s{1,8} (?:an?\s{1,8})?
+        "you",
+        r"""\s{1,8} are \s{1,8} now \s{1,8} (?:an?\s{1,8})?
         (?:different|new|unrestricted|jailbroken|dan|evil|free|another)\b""",
     ),
     (
         "tool-call-injection",
         "high",
+        "",
         r"<\|(?:im_start|im_end|start_header_id|system|user|assistant|endoftext)\|>",
     ),
     (
         "tool-call-injection",
         "medium",
+        "",
         r"</?(?:tool_calls?|function_calls?|tool_use|antml:\w{1,20}|invoke)(?:\s[^<>\n]{0,200})?>",
     ),
     (
         "tool-call-injection",
         "low",
+        "",
         r"""\{\s{0,8} "(?:name|function|tool_name|tool)" \s{0,4} : \s{0,4} "[^"\n]{1,80}" \s{0,8} ,
         \s{0,8} "(?:arguments|parameters|input)" \s{0,4} :""",
     ),
     (
         "secret-extraction",
         "medium",
-        r"""\b(?:print|show|reveal|display|repeat|echo|output|send|leak|tell\s{1,4}me|give\s{1,4}me)
+        "print show reveal display repeat echo output send leak tell give",
+        r"""(?: (?<=tell)\s{1,4}me | (?<=give)\s{1,4}me | (?<!tell)(?<!give) )
         \s{1,8} (?:\w{1,12}\s{1,8}){0,3}?
         (?: (?:your|my|all|all\s{1,8}the) \s{1,8} (?:\w{1,12}\s{1,8}){0,2}?
             (?:system\s{1,4}prompts?|instructions?|secrets?|api\s{0,4}keys?|passwords?|tokens?|credentials?)
@@ -96,28 +105,70 @@ _PATTERNS: tuple[tuple[str, Severity, str], ...] = (
     (
         "secret-extraction",
         "low",
-        r"""\bwhat \s{1,8} (?:is|are) \s{1,8} your \s{1,8} (?:\w{1,12}\s{1,8}){0,2}?
+        "what",
+        r"""\s{1,8} (?:is|are) \s{1,8} your \s{1,8} (?:\w{1,12}\s{1,8}){0,2}?
         (?:prompts?|instructions?|secrets?|api\s{0,4}keys?|passwords?|tokens?|credentials?)\b""",
     ),
     (
         "instruction-injection",
         "medium",
-        r"""\b(?:from\s{1,8}now\s{1,8}on|henceforth|going\s{1,8}forward) [,\s]{1,8}
+        "from henceforth going",
+        r"""(?: (?<=from)\s{1,8}now\s{1,8}on | (?<=going)\s{1,8}forward | (?<=henceforth) ) [,\s]{1,8}
         (?:[\w']{1,16}\s{1,8}){0,4}? (?:must|should|always|never|will|shall)\b""",
     ),
-    (
-        "instruction-injection",
-        "medium",
-        r"\[/?(?:system|inst|sys)\] | <</?sys>> | </?system(?:-prompt|_prompt)?>",
-    ),
+    ("instruction-injection", "medium", "", r"\[/?(?:system|inst|sys)\]"),
+    ("instruction-injection", "medium", "", r"<(?: </?sys> | /?system(?:-prompt|_prompt)? )>"),
 )
+"""Class, severity, the words a passage begins with, and what follows them.
+
+Words are looked for as they are, which is many times as fast as a pattern with them in it. They stand at the
+beginning of a word, with `^` at that of a line but for marks of quoting. Where there are none, the pattern
+begins with one rare character.
+"""
+
+_QUOTING = " \t>#*-"
+_QUOTED = 8
+
+
+class _Class(NamedTuple):
+    kind: str
+    severity: Severity
+    words: tuple[str, ...]
+    opens_line: bool
+    pattern: re.Pattern[str]
+
+    def spans(self, copy: str, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """Where the class stands in a piece of the copy; only the beginning need lie in it."""
+        if not self.words:
+            yield from (match.span() for match in self.pattern.finditer(copy, first, last + OVERLAP_CHARS))
+            return
+        for word in self.words:
+            stop = last + len(word) - 1
+            place = copy.find(word, first, stop)
+            while place >= 0:
+                end = place + len(word)
+                if self._may_begin(copy, place) and (match := self.pattern.match(copy, end)):
+                    yield place, match.end()
+                place = copy.find(word, end, stop)
+
+    def _may_begin(self, copy: str, place: int) -> bool:
+        if not self.opens_line:
+            before = copy[place - 1 : place]
+            return not copy[place].isascii() or not (before.isalnum() or before == "_")
+        line = copy.rfind("\n", max(0, place - _QUOTED - 1), place)
+        if line < 0 and place > _QUOTED:
+            return False
+        return not copy[line + 1 : place].strip(_QUOTING)
 
 
 @cache
-def _classes() -> tuple[tuple[str, Severity, re.Pattern[str]], ...]:
+def _classes() -> tuple[_Class, ...]:
     """Compiled when first needed: a daemon at rest does without."""
-    flags = re.VERBOSE | re.MULTILINE
-    return tuple([(kind, severity, re.compile(pattern, flags)) for kind, severity, pattern in _PATTERNS])
+    made: list[_Class] = []
+    for kind, severity, given, pattern in _PATTERNS:
+        opens_line, words = given.startswith("^"), tuple(given.removeprefix("^").split())
+        made.append(_Class(kind, severity, words, opens_line, re.compile(pattern, re.VERBOSE)))
+    return tuple(made)
 
 
 _LOOK_ALIKES = str.maketrans(
@@ -143,10 +194,9 @@ def find(text: str) -> list[Passage]:
     found: list[Passage] = []
     # In pieces, so that no other thread waits long for the interpreter.
     for first in range(0, len(copy), PIECE_CHARS):
-        for kind, severity, pattern in _classes():
-            for match in pattern.finditer(copy, first, first + PIECE_CHARS + OVERLAP_CHARS):
-                start, end = shifts.back(match.start()), shifts.back(match.end())
-                found.append(Passage(start, end, kind, severity))
+        for known in _classes():
+            for start, end in known.spans(copy, first, first + PIECE_CHARS):
+                found.append(Passage(shifts.back(start), shifts.back(end), known.kind, known.severity))
     merged: list[Passage] = []
     for passage in sorted(found):
         if not merged or passage.start >= merged[-1].end:
@@ -175,7 +225,7 @@ def _plain(text: str) -> tuple[str, _Shifts]:
     pieces: list[str] = []
     shifts = _Shifts([0], [0])
     position = length = 0
-    for match in () if text.isascii() else _UNLIKE.finditer(text):
+    for match in () if text.isascii() else _unlike(text):
         pieces.append(text[position : match.start()])
         length += match.start() - position
         said = _said(match)
@@ -188,7 +238,18 @@ def _plain(text: str) -> tuple[str, _Shifts]:
         shifts.original.append(match.end())
         position = match.end()
     pieces.append(text[position:])
-    return "".join(pieces).translate(_LOWER), shifts
+    copy = "".join(pieces)
+    lower = copy.lower()
+    return lower if len(lower) == len(copy) else copy.translate(_LOWER), shifts
+
+
+def _unlike(text: str) -> Iterator[re.Match[str]]:
+    """What reads as something else; most lines of most texts are ASCII, which is known of a line at once."""
+    start = 0
+    for line in text.split("\n"):
+        if not line.isascii():
+            yield from _UNLIKE.finditer(text, start, start + len(line))
+        start += len(line) + 1
 
 
 def _said(match: re.Match[str]) -> str:

@@ -20,12 +20,18 @@ Action: TypeAlias = Literal["redacted", "refused", "shortened", "marked", "noted
 
 LINES_CHARS = 64 * 1024
 
-_BULK = re.compile(
-    r"(?P<uri>data:(?P<mime>[\w.+-]{1,60}/[\w.+-]{1,60})(?:;[\w.+=\"'-]{1,60}){0,4};base64,[\w+/=%-]{64,})"
-    r"|(?<![0-9a-zA-Z])(?P<hex>(?:0x)?[0-9a-fA-F]{129,})(?![0-9a-zA-Z])",
+_URI = re.compile(
+    r"data:(?P<mime>[\w.+-]{1,60}/[\w.+-]{1,60})(?:;[\w.+=\"'-]{1,60}){0,4};base64,[\w+/=%-]{64,}",
     re.IGNORECASE,
 )
-"""Data URIs, and more hexadecimal digits in a row than any digest has."""
+_SCHEME = re.compile("data:", re.IGNORECASE)
+
+HEX_CHARS = 129
+"""More hexadecimal digits in a row than any digest has."""
+
+_STEP = HEX_CHARS // 2
+_HEX_PAIR = re.compile("[0-9a-fA-F]{2}")
+_HEX_RUN = re.compile("[0-9a-fA-F]+")
 
 
 class Finding(NamedTuple):
@@ -89,23 +95,50 @@ def _cut(text: str, secrets: Sequence[Span], refuse: bool) -> list[_Edit]:
     ]
 
 
-def _shorten(text: str) -> Iterable[_Edit]:
-    for match in _bulk(text):
-        digest = hashlib.sha256(match[0].encode("ascii", "replace")).hexdigest()[:16]
-        what = f"data URI {match['mime']}" if match["uri"] else "hexadecimal"
-        short = f"[{what}, {len(match[0])} characters, sha256:{digest}…]"
-        kind = "data-uri" if match["uri"] else "long-hex"
-        yield _Edit(match.start(), match.end(), short, kind, "low", "shortened")
+def _shorten(text: str) -> Iterator[_Edit]:
+    end = 0
+    for start, stop, what, kind in sorted([*_uris(text), *_long_hex(text)]):
+        if start >= end:
+            digest = hashlib.sha256(text[start:stop].encode("ascii", "replace")).hexdigest()[:16]
+            short = f"[{what}, {stop - start} characters, sha256:{digest}…]"
+            yield _Edit(start, stop, short, kind, "low", "shortened")
+            end = stop
 
 
-def _bulk(text: str) -> Iterator[re.Match[str]]:
-    """Matches, looked for some lines at a time: none has a line feed in it, and others want to run."""
+def _uris(text: str) -> Iterator[tuple[int, int, str, str]]:
+    """Data URIs, looked for some lines at a time: none has a line feed in it, and others want to run."""
     start = 0
     while start < len(text):
         line = text.find("\n", start + LINES_CHARS)
         end = len(text) if line < 0 else line
-        yield from _BULK.finditer(text, start, end)
+        for scheme in _SCHEME.finditer(text, start, end):
+            if match := _URI.match(text, scheme.start(), end):
+                yield *match.span(), f"data URI {match['mime']}", "data-uri"
         start = end + 1
+
+
+def _long_hex(text: str) -> Iterator[tuple[int, int, str, str]]:
+    """Long runs of hexadecimal digits that are words: of every 64th character two neighbours are in one."""
+    end = 0
+    for pair in _HEX_PAIR.finditer(text[::_STEP]):
+        start = pair.start() * _STEP
+        if start < end:
+            continue
+        while start > end and _HEX_RUN.match(text, start - 1):
+            start -= 1
+        run = _HEX_RUN.match(text, start)
+        assert run is not None
+        end = run.end()
+        if end - start < HEX_CHARS or _goes_on(text[end : end + 1]):
+            continue
+        if text[max(0, start - 2) : start].lower() == "0x":
+            start -= 2
+        if not _goes_on(text[max(0, start - 1) : start]):
+            yield start, end, "hexadecimal", "long-hex"
+
+
+def _goes_on(beside: str) -> bool:
+    return beside.isascii() and beside.isalnum()
 
 
 def _mark(text: str) -> Iterable[_Edit]:

@@ -28,9 +28,10 @@ ElisionReason: TypeAlias = Literal[
     "cacheExpired",
     "clippedNewest",
     "byteBudget",
+    "sanitized",
 ]
-ON_ARRIVAL: frozenset[ElisionReason] = frozenset({"spilled", "turnBudget"})
-"""Reasons of results that are shortened when they are appended; they may be elided further later."""
+ON_ARRIVAL: frozenset[ElisionReason] = frozenset({"spilled", "turnBudget", "sanitized"})
+"""Reasons of results that are changed when they are appended; they may be elided further later."""
 
 Fidelity: TypeAlias = Literal["full", "truncate", "compact", "summary", "dropped"]
 Trigger: TypeAlias = Literal["manual", "auto"]
@@ -96,13 +97,18 @@ class Elision(msgspec.Struct, frozen=True, omit_defaults=True):
     saved_bytes: int = 0
     saved_media: int = 0
 
+    @property
+    def hides(self) -> bool:
+        """Whether something stands in the result's place; of a sanitized one, itself, marked."""
+        return self.reason != "sanitized"
+
 
 class MessagesAppended(Event, frozen=True, tag="messagesAppended", gc=False):
     """Messages in order. The record's `data` is `[raw, raw, ...]`, `0` for a blob.
 
     `client_id` is the host's own id of the call, for idempotent repeats, `all_ids` what the call was
-    answered with; both stand on the last event of a call. `elisions` are the results that were too
-    large to be shown whole from the start; they touch these messages only.
+    answered with; both stand on the last event of a call. `elisions` are the results that are not shown as
+    they came from the start, too large or sanitized; they touch these messages only.
     """
 
     messages: tuple[MessageFacts, ...]

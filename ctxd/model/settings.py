@@ -154,10 +154,13 @@ class CacheOptions(_Group, frozen=True):
 class GuardOptions(_Group, frozen=True):
     """`secrets` false stores what tools say as it is, secrets included; every session says so.
 
-    `timeout_ms`: how long one message's outputs may be scanned before they are kept aside unscanned.
+    `sanitize`: show what tools say with data URIs and long hexadecimal shortened and with what reads like
+    orders to a model marked as untrusted; recall gives it as it came. `timeout_ms`: how long one message's
+    outputs may be scanned before they are kept aside unscanned.
     """
 
     secrets: bool = True
+    sanitize: bool = True
     timeout_ms: Positive = 5_000
 
 

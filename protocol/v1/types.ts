@@ -599,9 +599,10 @@ export interface GuardFinding {
   action: "redacted" | "refused" | "shortened" | "marked" | "noted";
 }
 
-/** `secrets` false stores what tools say as it is, secrets included; every session says so. `timeoutMs`: how long one message's outputs may be scanned before they are kept aside unscanned. */
+/** `secrets` false stores what tools say as it is, secrets included; every session says so. `sanitize`: show what tools say with data URIs and long hexadecimal shortened and with what reads like orders to a model marked as untrusted; recall gives it as it came. `timeoutMs`: how long one message's outputs may be scanned before they are kept aside unscanned. */
 export interface GuardOptions {
   secrets?: boolean;
+  sanitize?: boolean;
   timeoutMs?: number;
 }
 
@@ -1435,6 +1436,14 @@ export interface SamplingMetadata {
   retries: 0;
 }
 
+/** A tool result that the model view shows otherwise than it came: shortened, or marked as untrusted. */
+export interface Sanitized {
+  messageId: string;
+  toolCallId: string;
+  /** What was found: `data-uri`, `long-hex` or a class of injection. */
+  kinds: string[];
+}
+
 /** Parameters of `session/append`. */
 export interface SessionAppendParams {
   /** Id of the session. */
@@ -1456,6 +1465,8 @@ export interface SessionAppendResult {
   /** Ids in the order of `messages`. */
   messageIds: string[];
   spilled: Spilled[];
+  /** Results with bulk or with orders in them; recall gives them as they came. */
+  sanitized?: Sanitized[];
   redacted: Redacted[];
   /** Sentences about what was accepted but is odd; no content. */
   warnings: string[];

@@ -73,6 +73,11 @@ async def append_messages(
             wire.Spilled(message_id=mid, tool_call_id=call_id, bytes=size)
             for mid, call_id, size in done.spilled
         ],
+        sanitized=[
+            wire.Sanitized(message_id=mid, tool_call_id=call_id, kinds=list(kinds))
+            for mid, call_id, kinds in done.sanitized
+        ]
+        or None,
         redacted=list_redacted(done.redacted),
         warnings=list(done.warnings),
         durable=session.log.durable,

@@ -201,6 +201,14 @@ class Spilled(Wire):
     bytes: Count = Field(description="Length of its stored form, bytes.")
 
 
+class Sanitized(Wire):
+    """A tool result that the model view shows otherwise than it came: shortened, or marked as untrusted."""
+
+    message_id: str
+    tool_call_id: str
+    kinds: list[str] = Field(description="What was found: `data-uri`, `long-hex` or a class of injection.")
+
+
 class Redacted(Wire):
     """Secrets that were cut out before anything was stored."""
 
@@ -216,6 +224,9 @@ class SessionAppendResult(Wire):
     revision: Count = Field(description="The session's revision after the append.")
     message_ids: list[str] = Field(description="Ids in the order of `messages`.")
     spilled: list[Spilled]
+    sanitized: list[Sanitized] | None = Field(
+        default=None, description="Results with bulk or with orders in them; recall gives them as they came."
+    )
     redacted: list[Redacted]
     warnings: list[str] = Field(description="Sentences about what was accepted but is odd; no content.")
     durable: bool = Field(description="False while the disk refuses to keep new events.")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ctxd.compaction import fallback, preservation
-from ctxd.compaction.extract import Item
+from ctxd.compaction.extract import Item, read_item
 from ctxd.core.facts import Weigher, describe
 from ctxd.core.fold import Entry
 from ctxd.core.units import Unit, divide
@@ -57,7 +57,7 @@ def draft(
         for entry, native in zip(entries, natives, strict=True)
         if entry.facts.inserted not in ("restoredFiles", "handoff")
     ]
-    items = [Item(entry, session.view(native)) for entry, native in kept]
+    items = [read_item(entry, session.view(native)) for entry, native in kept]
 
     def plan_with(extra: fallback.Extra) -> fallback.Plan:
         return fallback.plan(
@@ -176,7 +176,7 @@ def gone(
 ) -> tuple[list[Item], list[Unit]]:
     """What a draft lets go, for a model to summarise: disjoint from what it keeps."""
     kept = {item.message_id for item in made.replacement if isinstance(item, Kept)}
-    items = [Item(entry, session.view(native)) for entry, native in zip(entries, natives, strict=True)]
+    items = [read_item(entry, session.view(native)) for entry, native in zip(entries, natives, strict=True)]
     units = divide([entry.facts for entry in entries])
     left = [
         unit

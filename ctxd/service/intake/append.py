@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -15,7 +15,8 @@ from ctxd.model.messages import MessageFacts, Native, Redacted, Usage
 from ctxd.service.intake.admission import Named, find_repeats, named_by, read_views, recollect, refuse
 from ctxd.service.intake.description import Described, Meta, describe_all
 from ctxd.service.intake.guarding import foresee, redact, warn
-from ctxd.service.intake.shortening import may_shorten
+from ctxd.service.intake.sanitizing import Place, Said, sanitized
+from ctxd.service.intake.shortening import may_shorten, result_limits
 from ctxd.service.past.snapshots import snapshot
 from ctxd.service.session import Session, Written
 
@@ -33,11 +34,15 @@ FACTS_BYTES = 400
 
 
 class Appended(msgspec.Struct, frozen=True):
-    """What became of an append. `spilled`: (message id, call id, bytes). `redacted`: by message id."""
+    """What became of an append. `spilled`: (message id, call id, bytes). `redacted`: by message id.
+
+    `sanitized`: (message id, call id, kinds of what was found).
+    """
 
     revision: int
     message_ids: tuple[str, ...]
     spilled: tuple[tuple[str, str, int], ...] = ()
+    sanitized: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
     redacted: tuple[tuple[str, Redacted], ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -48,6 +53,7 @@ class Admitted(msgspec.Struct, frozen=True):
     written: tuple[Written, ...]
     message_ids: tuple[str, ...]
     spilled: tuple[tuple[str, str, int], ...]
+    sanitized: tuple[tuple[str, str, tuple[str, ...]], ...]
     redacted: tuple[tuple[str, Redacted], ...]
     warnings: tuple[str, ...]
     facts: tuple[MessageFacts, ...]
@@ -90,6 +96,7 @@ async def append(
             revision=state.revision,
             message_ids=admitted.message_ids,
             spilled=admitted.spilled,
+            sanitized=admitted.sanitized,
             redacted=admitted.redacted,
             warnings=(*admitted.warnings, *failed),
         )
@@ -113,21 +120,21 @@ async def admit(
     defer = not count and size > DEFER_BYTES
     large = size > IN_THREAD_BYTES
 
-    def read() -> tuple[list[MessageView], Named]:
+    def read() -> tuple[list[MessageView], Named, Mapping[Place, Said]]:
         views = read_views(session.dialect.view, natives)
-        return views, named_by(views)
+        return views, named_by(views), sanitized(session, natives, views, result_limits(session).result)
 
-    views, named = await anyio.to_thread.run_sync(read) if large else read()
+    views, named, said = await anyio.to_thread.run_sync(read) if large else read()
     foresee(session, views)
     past = await recollect(session, named)
-    counted = not defer or may_shorten(session, natives, views)
+    counted = not defer or bool(said) or may_shorten(session, natives, views)
     weigher = await session.weigher() if counted else None
 
     def take() -> tuple[Described, Admitted]:
         refuse(session.dialect, past, views)
         repeats = find_repeats(past, views)
-        described = describe_all(session, natives, views, metas, repeats, weigher, defer=defer)
-        return described, _admitted(session, described, metas, client_id, repeats)
+        described = describe_all(session, natives, views, metas, repeats, weigher, said, defer=defer)
+        return described, _admitted(session, described, metas, client_id, repeats, said)
 
     described, admitted = await session.environment.counting.run(take) if large else take()
     if any(facts.blob for facts in described.facts):
@@ -136,7 +143,12 @@ async def admit(
 
 
 def _admitted(
-    session: Session, described: Described, metas: Sequence[Meta], client_id: str, repeats: Iterable[int]
+    session: Session,
+    described: Described,
+    metas: Sequence[Meta],
+    client_id: str,
+    repeats: Iterable[int],
+    said: Mapping[Place, Said],
 ) -> Admitted:
     return Admitted(
         written=tuple(_events(described, session.dialect.usage, metas, client_id)),
@@ -144,6 +156,12 @@ def _admitted(
         spilled=tuple(
             (e.message_id, e.call_id, size)
             for e, size in zip(described.elisions, described.sizes, strict=True)
+            if e.hides
+        ),
+        sanitized=tuple(
+            (described.ids[index], call_id, known.kinds)
+            for (index, call_id), known in said.items()
+            if index in described.positions
         ),
         redacted=tuple([(f.id, cut) for f in described.facts for cut in f.redacted]),
         warnings=(

@@ -18,6 +18,7 @@ from ctxd.model.events import Elision
 from ctxd.model.messages import FileFacts, FileOp, MessageFacts, Native
 from ctxd.model.settings import WorkspaceOptions
 from ctxd.service.bodies import BLOB_BYTES
+from ctxd.service.intake.sanitizing import Place, Said
 from ctxd.service.intake.shortening import shorten
 from ctxd.service.session import Session
 
@@ -56,13 +57,15 @@ def describe_all(
     metas: Sequence[Meta],
     repeats: Mapping[int, str | int],
     weigher: Weigher | None,
+    said: Mapping[Place, Said],
     *,
     defer: bool,
 ) -> Described:
     """Describe the messages that do not only repeat others; nothing changes.
 
-    `repeats`: index to the id, or the index, of the first giving. With `defer` only what is shortened is
-    counted; the weigher may be None where nothing is. Raises InvalidParams for an id that is taken.
+    `repeats`: index to the id, or the index, of the first giving. `said`: outputs that are shown otherwise
+    than they came, by the index of their message. With `defer` only those and what is shortened are counted;
+    the weigher may be None where nothing is. Raises InvalidParams for an id that is taken.
     """
     ids = _identify(session, metas, repeats)
     fresh = [index for index in range(len(views)) if index not in repeats]
@@ -78,7 +81,9 @@ def describe_all(
         if meta.kind or meta.files or meta.pin or meta.is_error is not None:
             described = _with_meta(described, meta)
         facts.append(described)
-    shortened = shorten(session, facts, [views[index] for index in fresh], weigher)
+    places = {index: place for place, index in enumerate(fresh)} if said else {}
+    shown = {(places[index], call_id): s for (index, call_id), s in said.items() if index in places}
+    shortened = shorten(session, facts, [views[index] for index in fresh], weigher, shown)
     return Described(
         ids=tuple(ids),
         positions=tuple(fresh),

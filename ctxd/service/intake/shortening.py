@@ -1,4 +1,4 @@
-"""Which tool results are not shown whole from the start, decided as they are appended.
+"""Which tool results are not shown as they came, decided as they are appended: cut, or sanitized.
 
 The decision is part of the append's event, so that a session shows the same after a restart as live (E §12).
 Does no IO; runs where messages are described.
@@ -6,7 +6,7 @@ Does no IO; runs where messages are described.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -18,6 +18,7 @@ from ctxd.model.blocks import MessageView, ToolResult
 from ctxd.model.events import Elision, ElisionReason
 from ctxd.model.messages import CallFacts, MessageFacts, Native, ResultFacts
 from ctxd.model.settings import RecallOptions
+from ctxd.service.intake.sanitizing import Place, Said, as_shown
 from ctxd.service.session import Session
 
 NOTICE_BYTES = 256
@@ -78,16 +79,33 @@ def may_shorten(session: Session, natives: Sequence[Native], views: Sequence[Mes
 
 
 def shorten(
-    session: Session, facts: Sequence[MessageFacts], views: Sequence[MessageView], weigher: Weigher | None
+    session: Session,
+    facts: Sequence[MessageFacts],
+    views: Sequence[MessageView],
+    weigher: Weigher | None,
+    said: Mapping[Place, Said],
 ) -> Shortened:
-    """The elisions of results that are too large, alone or together. `facts` are the newest messages."""
+    """The elisions of results that are too large, alone or together, and of those of `said`, by their places.
+
+    `facts` are the newest messages.
+    """
     found = list(facts)
     elisions: list[tuple[Elision, int]] = []
     if not any(f.results for f in facts):
         return Shortened(found, elisions)
     limits, options = result_limits(session), session.environment.settings.recall
     for turn in _turns(session, facts):
-        for arrival, text, reason in _cut(turn, views, limits, options):
+        cut = [
+            (arrival, as_shown(session, text), why)
+            for arrival, text, why in _cut(turn, views, limits, options)
+        ]
+        gone = {(arrival.place, arrival.result.call_id) for arrival, _, _ in cut}
+        marked: list[tuple[_Arrival, str, ElisionReason]] = [
+            (arrival, said[key].text, "sanitized")
+            for arrival in turn.arrivals
+            if (key := (arrival.place, arrival.result.call_id)) in said and key not in gone
+        ]
+        for arrival, text, reason in [*cut, *marked]:
             assert weigher is not None, "whatever is shortened is counted at once"
             place = arrival.place
             if found[place].tokens < 0:

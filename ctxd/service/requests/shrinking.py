@@ -12,7 +12,7 @@ import msgspec
 
 from ctxd.compaction import byte_budget, elision, gate, handoff
 from ctxd.compaction.evidence import evidence
-from ctxd.compaction.extract import Item
+from ctxd.compaction.extract import read_item
 from ctxd.compaction.tail import clip_unit
 from ctxd.core.budget import Limits
 from ctxd.core.facts import describe
@@ -222,7 +222,7 @@ async def _clip_newest(session: Session, tokens: int, limits: Limits) -> tuple[t
     unit = units[-1]
     entries = state.view[unit.start : unit.end]
     natives = await session.natives([entry.facts.id for entry in entries])
-    items = [Item(e, session.view(n)) for e, n in zip(entries, natives, strict=True)]
+    items = [read_item(e, session.view(n)) for e, n in zip(entries, natives, strict=True)]
     cost = sum(entry.tokens for entry in entries)
     room = cost - int((tokens - limits.available) / state.ratio) - 1
     weigher = await session.weigher()

@@ -52,6 +52,7 @@ export const OPTIONS: readonly string[] = [
   "ctxd.cache.readFactor",
   "ctxd.cache.expectedCalls",
   "ctxd.guard.secrets",
+  "ctxd.guard.sanitize",
   "ctxd.guard.timeoutMs",
   "ctxd.workspace.restoreFiles",
   "ctxd.workspace.restoreLines",
