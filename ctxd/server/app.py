@@ -22,7 +22,7 @@ from ctxd.server.codec import Broken, Inbound, decode, reject
 from ctxd.server.dispatch import Dispatcher
 from ctxd.server.framing import Frame, Oversized, sniff_id
 from ctxd.server.lsp import LspSide
-from ctxd.server.method import Table, load_handlers, load_models
+from ctxd.server.method import Table, load_handlers
 from ctxd.server.methods import METHODS
 from ctxd.server.options import Options
 from ctxd.server.outbound import Outbound
@@ -48,6 +48,9 @@ async def build_daemon(settings: Settings, host: Host) -> Daemon:
 
     def load() -> Callable[[], Registry]:
         load_handlers()
+        for method in METHODS.values():
+            if method.direction == "toHost":
+                method.load()
         from ctxd.server.handlers.host import WireHost
         from ctxd.service.registry import Registry
 
@@ -109,7 +112,6 @@ class App:
         self._table = table
         self._left: asyncio.Future[int] = loop.create_future()
         self._options = Options()
-        self._built = False
         self._writer = Writer(
             sink,
             broke=lambda: self._post(self._lose_host),
@@ -164,9 +166,6 @@ class App:
                 self._post(self._feed, reject(got, self._reader.limit), 0)
 
     def _decode(self, body: bytes) -> Inbound:
-        if not self._built and b'"initialize"' not in body[:512]:
-            self._built = True
-            load_models(self._table)
         try:
             return decode(body, self._table, BUILTINS)
         except Exception as error:  # noqa: BLE001 - a defect of ours must not end the reader

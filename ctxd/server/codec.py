@@ -308,6 +308,7 @@ class _Reading:
         entry = self._table.get(method)
         model: type[Wire] | None
         if entry is not None and entry.direction == "toDaemon" and entry.handler is not None:
+            entry.load()
             model = entry.params
         else:
             model = self._builtins.get(method)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from ctxd.server.wire.base import Wire, build_models
+from ctxd.server.wire.base import Wire, build
 
 Noun = Literal[
     "context",
@@ -36,8 +36,8 @@ Handler = Callable[[Any, Any, Any], Awaitable[Wire | None]]
 
 
 Model: TypeAlias = str | type[Wire]
-"""A wire model: `context.ContextPrepareParams` is that of `ctxd.server.wire.context`, imported when it is
-first asked for. `initialize` must not wait for the models of every method (70 ms)."""
+"""A wire model: `context.ContextPrepareParams` is that of `ctxd.server.wire.context`, imported and built when
+it is first asked for. `initialize` must not wait for the models of every method (70 ms)."""
 
 
 class Method(msgspec.Struct, frozen=True):
@@ -57,6 +57,10 @@ class Method(msgspec.Struct, frozen=True):
     direction: Literal["toDaemon", "toHost"] = "toDaemon"
     since: str = "0.1"
     errors: tuple[str, ...] = ()
+
+    def load(self) -> None:
+        """Import and build both models, for the thread that decodes: the first time takes milliseconds."""
+        _ = self.params, self.result
 
     @property
     def params(self) -> type[Wire]:
@@ -132,18 +136,14 @@ def _load_wire() -> dict[str, Any]:
 
 @cache
 def _load(model: Model) -> type[Wire]:
-    if not isinstance(model, str):
-        return model
-    module, _, name = model.partition(".")
-    found: type[Wire] = getattr(_load_wire()[module], name)
+    found: type[Wire]
+    if isinstance(model, str):
+        module, _, name = model.partition(".")
+        found = getattr(_load_wire()[module], name)
+    else:
+        found = model
+    build(found)
     return found
-
-
-def load_models(table: Table) -> None:
-    """Import and build the models of every method. Not safe on two threads at once."""
-    for method in table.values():
-        _ = method.params, method.result
-    build_models()
 
 
 @cache

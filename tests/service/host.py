@@ -17,7 +17,6 @@ from typing import Any, Self, TypeVar
 from ctxd.model.errors import CtxdError
 from ctxd.server import codec, faults
 from ctxd.server.calls import Call
-from ctxd.server.method import load_models
 from ctxd.server.methods import METHODS
 from ctxd.server.options import Options
 from ctxd.service.counting import Counting
@@ -31,7 +30,8 @@ T = TypeVar("T")
 WORKSPACE = "file:///somewhere/project"
 
 _counting = Counting()
-load_models(METHODS)
+for method in METHODS.values():
+    method.load()
 
 
 class Refused(Exception):

@@ -6,8 +6,10 @@ ignored, so that hosts newer than the daemon are understood. Knows no method and
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from threading import Lock
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args
 
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, JsonValue, model_validator
@@ -182,14 +184,29 @@ def members(model: type[Wire]) -> tuple[tuple[str, str, bool], ...]:
     )
 
 
-def build_models() -> None:
-    """Build the validators of all wire models that are not built yet. Not safe on two threads at once.
+def build(model: type[Wire]) -> None:
+    """Build the validators of a model and of all it is made of, those that are not built yet. Thread-safe.
 
-    Models build late (`defer_build`) so that the daemon starts fast; they are built together before
-    a second thread may use them.
+    Models build late (`defer_build`): a daemon starts fast, and holds in memory what its host uses.
     """
-    pending: list[type[Wire]] = [Wire]
-    while pending:
-        model = pending.pop()
-        pending += model.__subclasses__()
-        model.model_rebuild()
+    with _building:
+        known: set[type[Wire]] = set()
+        pending = [model]
+        while pending:
+            member = pending.pop()
+            if member in known:
+                continue
+            known.add(member)
+            member.model_rebuild()
+            for field in member.model_fields.values():
+                pending += _models_in(field.annotation)
+
+
+_building = Lock()
+
+
+def _models_in(annotation: Any) -> Iterator[type[Wire]]:
+    if isinstance(annotation, type) and issubclass(annotation, Wire):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)
