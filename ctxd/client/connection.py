@@ -117,10 +117,10 @@ class Client:
         """The daemon's exit code, None while it runs."""
         return self._process.returncode
 
-    async def request(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
+    async def request(self, method: str, params: Mapping[str, Any] | bytes | None = None) -> Any:
         """Ask and wait for the result. Cancelling the caller cancels the request in the daemon.
 
-        Raises ClientError.
+        `params` may be JSON text of an object, for those who have it. Raises ClientError.
         """
         if self._gone is not None:
             raise self._gone
@@ -129,7 +129,7 @@ class Client:
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = answer
         try:
-            await self._send({"id": request_id, "method": method, "params": dict(params or {})})
+            await self._send({"id": request_id, "method": method, "params": _plain(params)})
             return await answer
         except asyncio.CancelledError:
             self._write({"method": "$/cancelRequest", "params": {"id": request_id}})
@@ -263,3 +263,7 @@ class Client:
     def _write(self, message: dict[str, Any]) -> None:
         if self._process.stdin is not None and not self._process.stdin.is_closing():
             self._process.stdin.write(encode_frame({"jsonrpc": "2.0", **message}))
+
+
+def _plain(params: Mapping[str, Any] | bytes | None) -> dict[str, Any] | bytes:
+    return params if isinstance(params, bytes) else dict(params or {})

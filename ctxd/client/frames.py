@@ -15,7 +15,14 @@ class BrokenFrame(Exception):
 
 
 def encode_frame(message: dict[str, Any]) -> bytes:
-    """One frame. Lone surrogates go as escapes, everything else as UTF-8. Raises ValueError for NaN."""
+    """One frame. Lone surrogates go as escapes, everything else as UTF-8. Raises ValueError for NaN.
+
+    `params` may be bytes, JSON text that goes as it is.
+    """
+    if isinstance(params := message.get("params"), bytes):
+        rest = json.dumps({name: value for name, value in message.items() if name != "params"}).encode()
+        size = len(rest) + len(b',"params":') + len(params)
+        return b'Content-Length: %d\r\n\r\n%b,"params":%b}' % (size, rest[:-1], params)
     try:
         body = json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     except UnicodeEncodeError:

@@ -122,14 +122,12 @@ class _Lane:
                 await self.append([portion])
 
     async def _append(self, batch: list[_Portion]) -> None:
-        await self._client.request(
-            "session/append",
-            {
-                "sessionId": self._session_id,
-                "messages": [message for portion in batch for message in portion.messages],
-                "meta": [meta for portion in batch for meta in portion.meta()],
-            },
-        )
+        params = {
+            "sessionId": self._session_id,
+            "messages": [message for portion in batch for message in portion.messages],
+            "meta": [meta for portion in batch for meta in portion.meta()],
+        }
+        await self._client.request("session/append", _encode(params))
         self.messages += sum(len(portion.messages) for portion in batch)
         self.responses += sum(portion.is_response for portion in batch)
         self.usages += sum(portion.usage is not None for portion in batch)
@@ -152,6 +150,14 @@ def _batch(source: Source) -> Iterator[list[_Portion]]:
         size += length
     if batch:
         yield batch
+
+
+def _encode(params: dict[str, Any]) -> dict[str, Any] | bytes:
+    """JSON text where the fast encoder can say it: not lone surrogates, nor numbers beyond 64 bits."""
+    try:
+        return msgspec.json.encode(params)
+    except (UnicodeEncodeError, OverflowError):
+        return params
 
 
 def _weigh(value: Any) -> int:

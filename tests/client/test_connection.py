@@ -30,6 +30,15 @@ def run(talk: Callable[[Client], Awaitable[None]], **more: Any) -> Client:
     return anyio.run(main)
 
 
+def test_params_may_be_json_text() -> None:
+    async def talk(client: Client) -> None:
+        given = {"value": {"text": "é\n", "number": 1.5, "none": None}}
+        text = b'{"value": {"text": "\xc3\xa9\\n", "number": 1.5, "none": null}}'
+        assert await client.request("echo", text) == given
+
+    run(talk)
+
+
 def test_hello_names_folders_options_and_what_the_host_can_do() -> None:
     async def sample(params: Any) -> Any:
         return params
