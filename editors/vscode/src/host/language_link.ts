@@ -21,6 +21,7 @@ import type {
   SamplingCreateMessageParams,
   SessionDidChangeParams,
 } from "../protocol/types.js";
+import { TraceChannel } from "./trace.js";
 
 /** Milliseconds a daemon may take to leave. */
 const LEAVING_MS = 3000;
@@ -44,9 +45,12 @@ export async function connect(opening: Opening): Promise<Link> {
     await once(child, "spawn");
     return child;
   };
+  const trace = new TraceChannel(log);
+  void closed.then(() => trace.dispose());
   const options: LanguageClientOptions = {
     documentSelector: [],
     outputChannel: log,
+    traceOutputChannel: trace,
     initializationOptions: opening.options,
     initializationFailedHandler: () => false,
     errorHandler: {
