@@ -55,7 +55,7 @@ function watched(
 
 test("a session that is well is shown without a warning", () => {
   const gauge = gaugeOf(RUNNING, watched(), "");
-  assert.deepEqual([gauge.text, gauge.severity], ["$(circle-half) 150k/200k handoff", "none"]);
+  assert.deepEqual([gauge.text, gauge.severity], ["$(color-mode) 150k/200k handoff", "none"]);
   assert.match(gauge.spoken, /150,000 of 200,000 tokens, in the handoff band/);
 });
 
@@ -92,7 +92,7 @@ test("without a window the tokens stand alone", () => {
     watched({}, { window: null, phase: "unknown", handoffThreshold: null, compactionThreshold: null }),
     "",
   );
-  assert.equal(gauge.text, "$(circle-dashed) 150k unknown");
+  assert.equal(gauge.text, "$(question) 150k unknown");
 });
 
 test("no folder, no session and the daemon's own states each have words", () => {
