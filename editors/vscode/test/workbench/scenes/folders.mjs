@@ -1,0 +1,49 @@
+// A workspace of several folders: each has its sessions, one daemon serves them all.
+
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { daemonsBelow, startAgent } from "../agents.mjs";
+import { MODEL, story } from "../story.mjs";
+import { until } from "../window.mjs";
+import { trustIt } from "./trust.mjs";
+
+export async function folders(stage) {
+  const { bench, window, step } = stage;
+  const second = path.join(bench.home, "library");
+  mkdirSync(second);
+  const agent = await startAgent(bench.ctxd, second, bench.state);
+  const workspace = pathToFileURL(second).href;
+  const { sessionId } = await agent.request("session/open", { workspace, dialect: "anthropic", model: MODEL });
+  await agent.request("session/append", { sessionId, messages: story().slice(0, 12) });
+  await agent.end();
+  const both = path.join(bench.home, "both.code-workspace");
+  writeFileSync(both, JSON.stringify({ folders: [{ path: bench.folder }, { path: second }] }));
+  await window.close();
+
+  const wide = await bench.window(both);
+  stage.window = wide;
+  await wide.gauge.first().waitFor();
+  await wide.gauge.first().click();
+  await wide.welcome("The daemon starts once you trust this workspace").waitFor();
+  await trustIt(wide);
+  await wide.row("project").waitFor();
+  await wide.row("library").click();
+  const rows = wide.page.locator(".pane-body .monaco-list-row[aria-level='2']");
+  await until("the sessions of both folders", () => rows.count(), (count) => count >= 3);
+  await until("one daemon", () => daemonsBelow(bench.server.pid).length, (count) => count === 1);
+  await until("the page of trust to close", async () => {
+    await wide.page.keyboard.press("Control+W");
+    return (await wide.page.locator(".workspace-trust-editor").count()) === 0;
+  });
+  await wide.shot("folders");
+  step("a workspace of two folders shows the sessions of each, from one daemon");
+
+  await wide.run("Developer: Show Running Extensions");
+  const shown = wide.page.locator(".runtime-extensions-editor .monaco-list-row", { hasText: "ctxd: agent context" });
+  const said = await until("the time of activation", () => shown.first().innerText(), (text) => /\d+ms/.test(text));
+  const activated = Number(/(\d+)ms/.exec(said)?.[1]);
+  assert.ok(activated <= 300, `VS Code counts ${activated} ms`);
+  step(`VS Code counts ${activated} ms for loading and activating the extension`);
+}
