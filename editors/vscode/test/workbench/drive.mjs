@@ -32,6 +32,8 @@ try {
   const size = bench.install(vsix);
   assert.ok(size < LARGEST, `the package has ${size} bytes`);
   step(`the package of ${Math.round(size / 1024)} KB installs`);
+  assert.deepEqual(bench.unknownIcons(), []);
+  step("every icon that it names is one of VS Code's");
   bench.installFrom(path.join(import.meta.dirname, "consumer"));
   await bench.start();
   stage.window = await bench.window();

@@ -60,12 +60,7 @@ export class Workbench {
     // Summaries that fail one after the other must not keep the next from being asked for.
     const daemon = { "ctxd.path": this.command.path, "ctxd.storage.root": this.state, "ctxd.summarizer.cooldownMs": 1 };
     this.write("Machine/settings.json", daemon);
-    this.set({});
-  }
-
-  /** Writes the person's settings: those that always stand, and some more. */
-  set(more) {
-    this.write("User/settings.json", { ...SETTINGS, ...more });
+    this.write("User/settings.json", SETTINGS);
   }
 
   write(name, content) {
@@ -118,6 +113,19 @@ export class Workbench {
     await window.page.goto(`http://127.0.0.1:${this.port}/?${query}`);
     await window.page.locator(".monaco-workbench").waitFor();
     return window;
+  }
+
+  /** Icons that the extension names and VS Code draws as nothing, having none of that name. */
+  unknownIcons() {
+    const extension = path.resolve(import.meta.dirname, "../..");
+    const sources = [...globSync(path.join(extension, "src/{model,host}/*.ts")), path.join(extension, "package.json")];
+    const text = sources.map((name) => readFileSync(name, "utf8")).join("\n");
+    const icons = /\$\(([a-z][a-z-]*)(?:~spin)?\)|\bicon: "([a-z-]+)"/g;
+    const named = [...text.matchAll(icons)].map((found) => found[1] ?? found[2]);
+    const inner = "tools/node_modules/code-server/lib/vscode/out/vs/code/browser/workbench/workbench.js";
+    const known = readFileSync(path.join(this.tools, inner), "utf8");
+    assert.ok(named.length > 30);
+    return [...new Set(named)].filter((name) => !new RegExp(`"${name}",(\\d+|[\\w.]+)\\)`).test(known));
   }
 
   /** What the extension logged. */

@@ -60,6 +60,12 @@ exports.activate = (context) => {
     isSlow = true;
     return {};
   });
+  const trace = (value) => async () => {
+    await vscode.workspace.getConfiguration("ctxd").update("trace.server", value, vscode.ConfigurationTarget.Global);
+    return {};
+  };
+  register("trace", trace("messages"));
+  register("untrace", trace(undefined));
   register("remember", async () => {
     const topic = { workspace: folder().toString(), topic: "refunds", content: "- Refunds are off by one cent\n" };
     return (await client()).request("memory/write", topic);

@@ -41,9 +41,10 @@ export async function states(stage) {
   await until("the other window's daemon to leave", daemons, (pids) => pids.length === 1);
   step("the lock goes with the plan, and the daemon with its window");
 
-  bench.set({ "ctxd.trace.server": "messages" });
+  await window.run("Consumer: Trace");
   await until("a traced message", () => /Sending request 'session\/list/.test(bench.log()));
-  bench.set({});
+  await window.run("Consumer: Stop Tracing");
+  await bench.written("untrace.json");
   step("the trace setting writes the messages into the log");
   await window.run("ctxd: Show Log");
   await page.locator(".panel .view-line", { hasText: "session/list" }).first().waitFor();
