@@ -34,6 +34,13 @@ export interface Opening {
   handlers: Handlers;
 }
 
+/** Writes its errors into the log and pops up none: what a person has to know, the supervisor's state says. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
 /** Starts the daemon and waits for `initialize`. Rejects when it does not start, or refuses the options. */
 export async function connect(opening: Opening): Promise<Link> {
   const { command, log, handlers } = opening;
@@ -58,7 +65,7 @@ export async function connect(opening: Opening): Promise<Link> {
       closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
     },
   };
-  const client = new LanguageClient("ctxd", "ctxd", start, options);
+  const client = new QuietClient("ctxd", "ctxd", start, options);
   client.registerFeature({
     fillClientCapabilities(capabilities: ClientCapabilities): void {
       capabilities.experimental = { ...capabilities.experimental, ctxd: { sampling: opening.sampling } };

@@ -84,6 +84,7 @@ export async function states(stage) {
   await window.toast("keeps ending").waitFor();
   await window.welcome("The daemon keeps ending").waitFor();
   await window.shot("crash-loop");
+  assert.equal(await page.locator(".notification-toast").count(), 1);
   assert.equal(await gauge.first().evaluate((item) => item.classList.contains("has-background-color")), true);
   bench.command.mend();
   await again(window, "Start Again", isBack);
