@@ -10,7 +10,8 @@ import { until } from "../window.mjs";
 import { trustIt } from "./trust.mjs";
 
 export async function folders(stage) {
-  const { bench, window, step } = stage;
+  const { bench, step } = stage;
+  const daemons = () => daemonsBelow(bench.server.pid).length;
   const second = path.join(bench.home, "library");
   mkdirSync(second);
   const agent = await startAgent(bench.ctxd, second, bench.state);
@@ -20,25 +21,19 @@ export async function folders(stage) {
   await agent.end();
   const both = path.join(bench.home, "both.code-workspace");
   writeFileSync(both, JSON.stringify({ folders: [{ path: bench.folder }, { path: second }] }));
-  await window.close();
 
   const wide = await bench.window(both);
-  stage.window = wide;
   await wide.gauge.first().waitFor();
   await wide.gauge.first().click();
   await wide.welcome("The daemon starts once you trust this workspace").waitFor();
   await trustIt(wide);
   await wide.row("project").waitFor();
   await wide.row("library").click();
-  const rows = wide.page.locator(".pane-body .monaco-list-row[aria-level='2']");
-  await until("the sessions of both folders", () => rows.count(), (count) => count >= 3);
-  await until("one daemon", () => daemonsBelow(bench.server.pid).length, (count) => count === 1);
-  await until("the page of trust to close", async () => {
-    await wide.page.keyboard.press("Control+W");
-    return (await wide.page.locator(".workspace-trust-editor").count()) === 0;
-  });
+  const session = wide.page.locator(".pane-body .monaco-list-row[aria-level='2']", { hasText: MODEL.id });
+  await session.first().waitFor();
+  await until("one daemon more, for both folders", daemons, (count) => count === 2);
   await wide.shot("folders");
-  step("a workspace of two folders shows the sessions of each, from one daemon");
+  step("a workspace of two folders shows each with its sessions, from one daemon");
 
   await wide.run("Developer: Show Running Extensions");
   const shown = wide.page.locator(".runtime-extensions-editor .monaco-list-row", { hasText: "ctxd: agent context" });
@@ -46,4 +41,6 @@ export async function folders(stage) {
   const activated = Number(/(\d+)ms/.exec(said)?.[1]);
   assert.ok(activated <= 300, `VS Code counts ${activated} ms`);
   step(`VS Code counts ${activated} ms for loading and activating the extension`);
+  await wide.close();
+  await until("its daemon to leave", daemons, (count) => count === 1);
 }
