@@ -157,7 +157,7 @@ function draw(node: Node, now: number): Omit<Face, "spoken"> {
         label: node.name,
         description: "",
         tooltip: node.uri,
-        icon: "root-folder",
+        icon: "folder",
         context: "folder",
         expands: true,
       };

@@ -47,7 +47,7 @@ export async function states(stage) {
   await bench.written("untrace.json");
   step("the trace setting writes the messages into the log");
   await window.run("ctxd: Show Log");
-  await page.locator(".panel .view-line", { hasText: "session/list" }).first().waitFor();
+  await page.locator(".panel .view-line", { hasText: "[info]" }).first().waitFor();
   await window.run("View: Hide Panel");
   step("the log opens");
 
