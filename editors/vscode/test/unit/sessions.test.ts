@@ -135,7 +135,7 @@ test("a compaction is planned, compared, committed and undone, and what left can
   const view = await daemon.request("session/history", { sessionId, view: "model" });
   const shown = compare(plan, view.messages);
   assert.match(shown.after, /The user's words: \d+ of \d+ stand word for word/);
-  assert.match(shown.after, /^── \d+ tool: replaced by the summary, handle call_\d+$/m);
+  assert.match(shown.after, /^── 3 tool: replaced by the summary, handle m_[0-9a-f.]+$/m);
   assert.match(shown.after, /\n\n── 96 assistant\nFile 23 is fine\./);
   assert.match(shown.verdict, /^Frees [\d,]+ tokens \(\d+%\)\. Messages: \d+ kept, \d+ replaced by the summary\./);
   assert.ok(shown.before.includes("→ Read") && shown.before.includes("more line"));
