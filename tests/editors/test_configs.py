@@ -15,7 +15,8 @@ from tests.support.behaviour import behaviour
 from tests.support.peer import Peer
 
 EDITORS = Path(__file__).parents[2] / "editors"
-COMMAND = (sys.executable, "-m", "ctxd", "serve")
+COMMANDS = Path(sys.executable).parent
+"""Where `ctxd` is, as it is installed."""
 
 
 @pytest.fixture
@@ -49,7 +50,13 @@ def run(workspace: Path, *command: str) -> str:
     done = subprocess.run(
         command,
         cwd=workspace,
-        env={**os.environ, "XDG_STATE_HOME": str(workspace.parent / "state"), "HOME": str(workspace.parent)},
+        env={
+            **os.environ,
+            "PATH": f"{COMMANDS}:{os.environ['PATH']}",
+            "XDG_CONFIG_HOME": str(workspace.parent / ".config"),
+            "XDG_STATE_HOME": str(workspace.parent / "state"),
+            "HOME": str(workspace.parent),
+        },
         capture_output=True,
         text=True,
         timeout=60,
@@ -58,6 +65,21 @@ def run(workspace: Path, *command: str) -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
+
+
+def config(editor: str, language: str) -> str:
+    """What the README tells to put into the editor's own configuration."""
+    readme = (EDITORS / editor / "README.md").read_text()
+    found = re.search(rf"^```{language}\n(.*?)^```$", readme, re.M | re.S)
+    assert found
+    return found[1]
+
+
+def install(workspace: Path, file: str, place: str) -> None:
+    """Puts the file where the README says, in the home folder of the test."""
+    folder = workspace.parent / place
+    folder.mkdir(parents=True)
+    shutil.copy(EDITORS / file, folder)
 
 
 def assert_shown(text: str) -> None:
@@ -69,30 +91,29 @@ def assert_shown(text: str) -> None:
 
 @behaviour("editors.configs")
 def test_neovim_shows_the_newest_session_in_a_window_and_in_its_statusline(workspace: Path) -> None:
-    command = "{" + ", ".join(f'"{part}"' for part in COMMAND) + "}"
+    install(workspace, "neovim/ctxd.lua", ".config/nvim/lua")
+    (workspace.parent / ".config/nvim/init.lua").write_text(config("neovim", "lua"))
     script = workspace.parent / "test.lua"
     script.write_text(
-        f'package.path = "{EDITORS}/neovim/?.lua;" .. package.path\n'
-        f'local ctxd = require("ctxd")\n'
-        f"ctxd.setup({{ command = {command} }})\n"
-        f'vim.cmd("Ctxd")\n'
-        f'local shown = function() return vim.bo.buftype == "nofile" end\n'
-        f"assert(vim.wait(30000, shown, 50), 'nothing was shown')\n"
-        f'io.stdout:write(table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\\n"), "\\n")\n'
-        f'io.stdout:write(ctxd.gauge(), "\\n")\n'
+        'vim.cmd("Ctxd")\n'
+        'local shown = function() return vim.bo.buftype == "nofile" end\n'
+        "assert(vim.wait(30000, shown, 50), 'nothing was shown')\n"
+        'io.stdout:write(table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\\n"), "\\n")\n'
+        'io.stdout:write(vim.api.nvim_eval_statusline(vim.o.statusline, { fillchar = " " }).str, "\\n")\n'
     )
-    text = run(workspace, "nvim", "--headless", "-u", "NONE", "-c", f"luafile {script}", "-c", "qa!")
+    text = run(workspace, "nvim", "--headless", "-c", f"luafile {script}", "-c", "qa!")
     assert_shown(text)
     assert "ctxd 1.2k/128k below" in text
 
 
 @behaviour("editors.configs")
 def test_emacs_shows_the_newest_session_in_a_buffer(workspace: Path) -> None:
-    command = "'(" + " ".join(f'"{part}"' for part in COMMAND) + ")"
+    install(workspace, "emacs/ctxd.el", ".emacs.d/lisp")
+    init = workspace.parent / ".emacs.d/init.el"
+    init.write_text(config("emacs", "elisp"))
     show = '(progn (ctxd-show) (princ (with-current-buffer "*ctxd*" (buffer-string))))'
     text = run(
         workspace,
-        *("emacs", "-Q", "--batch", "-l", str(EDITORS / "emacs/ctxd.el")),
-        *("--eval", f"(setq ctxd-command {command})", "--eval", show),
+        *("emacs", "--batch", "-l", str(init), "--eval", show),
     )
     assert_shown(text)

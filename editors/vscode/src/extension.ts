@@ -104,6 +104,8 @@ export function activate(context: vscode.ExtensionContext): Api {
 
   let looks = 0;
   const timer = setInterval(() => {
+    // The folders of a workspace file may come after activation, and not always with an event.
+    if (daemon.state.kind === "noFolder" && folders().length) void daemon.restart();
     const deep = ++looks % DEEP_EVERY === 0;
     if (vscode.window.state.focused || deep) void look(deep && (view.visible || vscode.window.state.focused));
   }, LOOK_MS);

@@ -40,7 +40,7 @@ export class Commands {
     if (node?.kind === "session") return this.sessions.choose(node.watched.info.sessionId);
     const active = this.sessions.active;
     const items = this.sessions.all.map((watched: Watched) => {
-      const face = faceOf({ kind: "session", watched, active: watched === active }, Date.now());
+      const face = faceOf({ kind: "session", watched, active: watched === active, several: true }, Date.now());
       return { label: `$(${face.icon}) ${face.label}`, description: face.description, id: watched.info.sessionId };
     });
     const picked = await vscode.window.showQuickPick(items, { title: "Which session does the gauge show?" });
@@ -74,7 +74,7 @@ export class Commands {
     await this.daemon.request("session/close", { sessionId: made.sessionId });
     this.sessions.choose(made.sessionId);
     await this.sessions.refresh();
-    void vscode.window.showInformationMessage("Forked: the new session has the same past and is the one of the gauge.");
+    void vscode.window.showInformationMessage("Forked. The gauge shows the new session.");
   }
 
   async export(node: Node | undefined): Promise<void> {

@@ -108,8 +108,16 @@ export class Compaction implements vscode.Disposable {
     const { sessionId } = info;
     const report = await vscode.window.withProgress(
       { location: vscode.ProgressLocation.Notification, title: "Planning the compaction", cancellable: true },
-      (_, token) => this.daemon.request("context/compact", { sessionId, dryRun: true, strategy }, token),
+      async (_, token) => {
+        try {
+          return await this.daemon.request("context/compact", { sessionId, dryRun: true, strategy }, token);
+        } catch (error) {
+          if (token.isCancellationRequested) return undefined;
+          throw error;
+        }
+      },
     );
+    if (!report) return false;
     const refusal = refusalOf(report);
     if (refusal || !report.planId) {
       void vscode.window.showInformationMessage(refusal ?? "The daemon made no plan.");

@@ -98,7 +98,7 @@ export class ContextView implements vscode.TreeDataProvider<Node>, vscode.Dispos
     const wanted = uri === undefined ? undefined : vscode.Uri.parse(uri).fsPath;
     return all
       .filter(({ info }) => wanted === undefined || vscode.Uri.parse(info.workspace).fsPath === wanted)
-      .map((watched) => ({ kind: "session", watched, active: watched === active }));
+      .map((watched) => ({ kind: "session", watched, active: watched === active, several: all.length > 1 }));
   }
 
   private async contentsOf(watched: Watched): Promise<Node[]> {

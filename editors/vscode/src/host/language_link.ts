@@ -21,6 +21,7 @@ import type {
   SamplingCreateMessageParams,
   SessionDidChangeParams,
 } from "../protocol/types.js";
+import { TraceChannel } from "./trace.js";
 
 /** Milliseconds a daemon may take to leave. */
 const LEAVING_MS = 3000;
@@ -31,6 +32,13 @@ export interface Opening {
   sampling: boolean;
   log: LogOutputChannel;
   handlers: Handlers;
+}
+
+/** Writes its errors into the log and pops up none: what a person has to know, the supervisor's state says. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
 }
 
 /** Starts the daemon and waits for `initialize`. Rejects when it does not start, or refuses the options. */
@@ -44,9 +52,12 @@ export async function connect(opening: Opening): Promise<Link> {
     await once(child, "spawn");
     return child;
   };
+  const trace = new TraceChannel(log);
+  void closed.then(() => trace.dispose());
   const options: LanguageClientOptions = {
     documentSelector: [],
     outputChannel: log,
+    traceOutputChannel: trace,
     initializationOptions: opening.options,
     initializationFailedHandler: () => false,
     errorHandler: {
@@ -54,7 +65,7 @@ export async function connect(opening: Opening): Promise<Link> {
       closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
     },
   };
-  const client = new LanguageClient("ctxd", "ctxd", start, options);
+  const client = new QuietClient("ctxd", "ctxd", start, options);
   client.registerFeature({
     fillClientCapabilities(capabilities: ClientCapabilities): void {
       capabilities.experimental = { ...capabilities.experimental, ctxd: { sampling: opening.sampling } };

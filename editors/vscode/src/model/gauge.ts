@@ -19,9 +19,9 @@ export const UPGRADE = "pip install --upgrade ctxd-server";
 
 export const PHASES: Record<Projection["phase"], { icon: string; word: string; meaning: string }> = {
   below_handoff: { icon: "$(circle-large-outline)", word: "below", meaning: "below the handoff band" },
-  handoff_band: { icon: "$(circle-half)", word: "handoff", meaning: "in the handoff band: state is made explicit" },
+  handoff_band: { icon: "$(color-mode)", word: "handoff", meaning: "in the handoff band: state is made explicit" },
   compaction_due: { icon: "$(circle-large-filled)", word: "due", meaning: "compaction is due" },
-  unknown: { icon: "$(circle-dashed)", word: "unknown", meaning: "the window is not known" },
+  unknown: { icon: "$(question)", word: "unknown", meaning: "the window is not known" },
 };
 
 const SOURCES: Record<Projection["source"], string> = {
@@ -35,7 +35,7 @@ const SOURCES: Record<Projection["source"], string> = {
 export function gaugeOf(state: State, watched: Watched | undefined, summaries: string): Gauge {
   if (state.kind !== "running") return daemonGauge(state);
   if (!watched) {
-    return plain("$(circle-dashed) ctxd", "No agent session in this workspace yet.", "none");
+    return plain("$(dashboard) ctxd", "No agent session in this workspace yet.", "none");
   }
   const lines = [`**Session ${nickname(watched.info.sessionId)}** · ${watched.info.model?.id ?? "no model named"}`];
   const warnings = warningsOf(watched);
@@ -43,7 +43,7 @@ export function gaugeOf(state: State, watched: Watched | undefined, summaries: s
   if (!found) {
     lines.push(watched.trouble ?? "Reading…");
     const severity = watched.trouble ? "warning" : "none";
-    return plain(`$(circle-dashed) ${watched.trouble ? "unreadable" : "…"}`, lines.join("\n\n"), severity);
+    return plain(watched.trouble ? "$(warning) unreadable" : "$(dashboard) …", lines.join("\n\n"), severity);
   }
   const phase = PHASES[found.phase];
   const of = found.window === null ? "" : `/${short(found.window)}`;
@@ -85,7 +85,7 @@ function daemonGauge(state: Exclude<State, { kind: "running" }>): Gauge {
     case "stopped":
       return plain("$(circle-slash) ctxd", "The daemon is stopped.", "none");
     case "noFolder":
-      return plain("$(circle-dashed) ctxd", "Open a folder to see its agent sessions.", "none");
+      return plain("$(dashboard) ctxd", "Open a folder to see its agent sessions.", "none");
     case "untrusted":
       return plain("$(shield) ctxd", "Not started: this workspace is not trusted.", "none");
     case "starting":

@@ -2,6 +2,18 @@
 
 import type { Native } from "../protocol/types.js";
 
+/** Who speaks in a message: what only carries results is a tool's, whatever the provider calls it. */
+export function roleOf(message: Native): string {
+  const parts = message["parts"] ?? message["content"];
+  const isResult = (part: unknown): boolean => {
+    const given = part as Record<string, unknown> | null;
+    return given?.["type"] === "tool_result" || given?.["functionResponse"] !== undefined;
+  };
+  if (message["type"] === "function_call_output") return "tool";
+  if (Array.isArray(parts) && parts.length && parts.every(isResult)) return "tool";
+  return String(message["role"] ?? message["type"] ?? "item");
+}
+
 /** What a person would read of a message. */
 export function textOf(message: Native): string {
   const parts = message["parts"];

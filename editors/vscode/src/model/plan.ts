@@ -3,8 +3,15 @@
  * read the same on both sides, so that a diff shows what is shortened and what leaves.
  */
 
-import type { Audit, CompactionReport, HistoryMessage, SessionSummary, UnitReport } from "../protocol/types.js";
-import { textOf } from "./native.js";
+import type {
+  Audit,
+  CompactionReport,
+  HistoryMessage,
+  RestoredFile,
+  SessionSummary,
+  UnitReport,
+} from "../protocol/types.js";
+import { roleOf, textOf } from "./native.js";
 import { exact, percent, plural } from "./words.js";
 
 export interface Comparison {
@@ -15,14 +22,22 @@ export interface Comparison {
   verdict: string;
 }
 
+/** A message of the view, with its place in it. */
+interface Line {
+  at: number;
+  role: string;
+  text: string;
+  line: HistoryMessage;
+}
+
 /** Lines of a message that both sides show at most. */
-const SHOWN_LINES = 12;
+const SHOWN_LINES = 6;
 
 const FATE: Record<UnitReport["fidelity"], string> = {
   full: "kept",
   truncate: "shortened",
   compact: "shortened",
-  summary: "left for the summary",
+  summary: "replaced by the summary",
   dropped: "left out",
 };
 
@@ -30,18 +45,19 @@ export function compare(report: CompactionReport, view: readonly HistoryMessage[
   const { before, after } = report;
   const fates = new Map(report.units.flatMap((unit) => unit.messageIds.map((id) => [id, unit] as const)));
   const freed = before.tokens - after.tokens;
+  const lines = view.map((line, at): Line => ({ at, role: roleOf(line.message), text: textOf(line.message), line }));
   return {
     before: [
       `${exact(before.tokens)} tokens in ${plural(before.messages, "message")}`,
-      "",
-      ...view.flatMap(whole),
+      ...lines.flatMap(whole),
     ].join("\n"),
     after: [
       `${exact(after.tokens)} tokens in ${plural(after.messages, "message")}`,
       "",
       ...auditLines(report.audit),
       ...summaryLines(report.ledger),
-      ...view.flatMap((line) => fated(line, fates.get(line.messageId))),
+      ...fileLines(report.restoredFiles ?? []),
+      ...lines.flatMap((line) => fated(line, fates.get(line.line.messageId))),
     ].join("\n"),
     title: `Compaction: ${exact(before.tokens)} → ${exact(after.tokens)} tokens`,
     verdict: verdictOf(report, freed),
@@ -69,11 +85,13 @@ export function refusalOf(report: CompactionReport): string | undefined {
 
 function verdictOf(report: CompactionReport, freed: number): string {
   const counts = new Map<string, number>();
+  for (const fate of Object.values(FATE)) counts.set(fate, 0);
   for (const unit of report.units) {
     const fate = FATE[unit.fidelity];
     counts.set(fate, (counts.get(fate) ?? 0) + unit.messageIds.length);
   }
-  const parts = [...counts].map(([fate, count]) => `${exact(count)} ${fate}`);
+  const found = [...counts].filter(([, count]) => count > 0);
+  const parts = found.map(([fate, count]) => `${exact(count)} ${fate}`);
   const share = report.before.tokens ? ` (${percent(freed, report.before.tokens)})` : "";
   return `Frees ${exact(freed)} tokens${share}. Messages: ${parts.join(", ")}. Undo brings the view back.`;
 }
@@ -124,18 +142,25 @@ function quoted(text: string): string {
   return `  - ${text.replaceAll("\n", "\n    ")}`;
 }
 
-function whole(line: HistoryMessage): string[] {
-  return [headline(line), ...cut(textOf(line.message)), ""];
+function fileLines(files: readonly RestoredFile[]): string[] {
+  if (!files.length) return [];
+  const named = files.map(({ path, changed }) => `  - ${path}${changed ? ", changed since it was read" : ""}`);
+  return ["── Files shown as they are on disk", ...named, ""];
 }
 
-function fated(line: HistoryMessage, unit: UnitReport | undefined): string[] {
+function whole({ at, role, text }: Line): string[] {
+  return ["", headline(at, role), ...cut(text)];
+}
+
+/** What leaves is one line, close to the next. */
+function fated(line: Line, unit: UnitReport | undefined): string[] {
   if (!unit || unit.fidelity === "full") return whole(line);
-  return [`${headline(line)}: ${FATE[unit.fidelity]}${unit.handle ? `, handle ${unit.handle}` : ""}`, ""];
+  const handle = unit.handle ? `, handle ${unit.handle}` : "";
+  return [`${headline(line.at, line.role)}: ${FATE[unit.fidelity]}${handle}`];
 }
 
-function headline(line: HistoryMessage): string {
-  const role = typeof line.message["role"] === "string" ? line.message["role"] : (line.message["type"] ?? "item");
-  return `── ${String(role)} ${line.messageId}`;
+function headline(at: number, role: string): string {
+  return `── ${at + 1} ${role}`;
 }
 
 function cut(text: string): string[] {

@@ -15,7 +15,8 @@ import { ago, clip, exact, nickname, percent, plural, short, size } from "./word
 
 export type Node =
   | { kind: "folder"; uri: string; name: string }
-  | { kind: "session"; watched: Watched; active: boolean }
+  /** `several`: there are others to tell it from. */
+  | { kind: "session"; watched: Watched; active: boolean; several?: boolean }
   | {
       kind: "category";
       session: SessionInfo;
@@ -24,13 +25,14 @@ export type Node =
       bytes: number;
       share: number;
       items: Item[];
+      /** Of the category of restored files, where they are known. */
+      files: RestoredFile[];
     }
   | { kind: "item"; session: SessionInfo; item: Item }
   | { kind: "outputs"; session: SessionInfo; entries: RecallEntry[] }
   | { kind: "output"; session: SessionInfo; entry: RecallEntry }
   | { kind: "pins"; session: SessionInfo; pins: Pin[]; tokens: number; budget: number }
   | { kind: "pin"; session: SessionInfo; pin: Pin }
-  | { kind: "files"; session: SessionInfo; files: RestoredFile[] }
   | { kind: "file"; session: SessionInfo; file: RestoredFile };
 
 /** How a node is drawn. */
@@ -54,7 +56,7 @@ const CATEGORIES: Record<string, { label: string; icon: string }> = {
   toolResults: { label: "Tool outputs", icon: "terminal" },
   summary: { label: "Summary of what left", icon: "note" },
   activeTask: { label: "The request being worked on", icon: "target" },
-  restoredFiles: { label: "Files shown again", icon: "files" },
+  restoredFiles: { label: "Restored files", icon: "files" },
   handoff: { label: "Handoff", icon: "arrow-swap" },
   pin: { label: "Pinned", icon: "pinned" },
   media: { label: "Images and other media", icon: "file-media" },
@@ -71,7 +73,7 @@ export function childrenOf(
   const session = watched.info;
   const items = found.items ?? [];
   const categories = (found.categories ?? [])
-    .filter(({ tokens }) => tokens > 0)
+    .filter(({ name, tokens }) => tokens > 0 && !(name === "pin" && pins.pins.length))
     .sort((a, b) => b.tokens - a.tokens)
     .map(({ name, tokens, bytes }): Node => {
       const held = items.filter((item) => item.category === name);
@@ -83,6 +85,7 @@ export function childrenOf(
         bytes,
         share: found.tokens ? tokens / found.tokens : 0,
         items: held,
+        files: name === "restoredFiles" ? (watched.compaction?.restoredFiles ?? []) : [],
       };
     });
   const nodes: Node[] = categories;
@@ -90,8 +93,6 @@ export function childrenOf(
   if (pins.pins.length)
     nodes.push({ kind: "pins", session, pins: pins.pins, tokens: pins.tokens, budget: pins.budget });
   if (evicted.length) nodes.push({ kind: "outputs", session, entries: evicted.reverse() });
-  const files = watched.compaction?.restoredFiles ?? [];
-  if (files.length) nodes.push({ kind: "files", session, files });
   return nodes;
 }
 
@@ -99,6 +100,7 @@ export function childrenOf(
 export function heldBy(node: Node): Node[] | undefined {
   switch (node.kind) {
     case "category":
+      if (node.files.length) return node.files.map((file) => ({ kind: "file", session: node.session, file }));
       return [...node.items]
         .sort((a, b) => b.tokens - a.tokens)
         .map((item) => ({ kind: "item", session: node.session, item }));
@@ -106,8 +108,6 @@ export function heldBy(node: Node): Node[] | undefined {
       return node.entries.map((entry) => ({ kind: "output", session: node.session, entry }));
     case "pins":
       return node.pins.map((pin) => ({ kind: "pin", session: node.session, pin }));
-    case "files":
-      return node.files.map((file) => ({ kind: "file", session: node.session, file }));
     case "folder":
     case "session":
       return undefined;
@@ -157,12 +157,12 @@ function draw(node: Node, now: number): Omit<Face, "spoken"> {
         label: node.name,
         description: "",
         tooltip: node.uri,
-        icon: "root-folder",
+        icon: "folder",
         context: "folder",
         expands: true,
       };
     case "session":
-      return drawSession(node.watched, node.active, now);
+      return drawSession(node.watched, node.active, node.several === true, now);
     case "category": {
       const { label, icon } = CATEGORIES[node.name] ?? { label: node.name, icon: "symbol-misc" };
       return {
@@ -171,7 +171,7 @@ function draw(node: Node, now: number): Omit<Face, "spoken"> {
         tooltip: `${exact(node.tokens)} tokens, ${size(node.bytes)}${node.items.length ? `, ${plural(node.items.length, "message")}` : ""}`,
         icon,
         context: "category",
-        expands: node.items.length > 0,
+        expands: node.items.length > 0 || node.files.length > 0,
       };
     }
     case "item":
@@ -188,8 +188,8 @@ function draw(node: Node, now: number): Omit<Face, "spoken"> {
     case "output":
       return {
         label: clip(`${node.entry.toolName || "tool output"} ${node.entry.target ?? ""}`, 80),
-        description: `${size(node.entry.bytes)} · turn ${node.entry.turn + 1}`,
-        tooltip: `Tool call ${node.entry.toolCallId}\n${node.entry.digest}`,
+        description: size(node.entry.bytes),
+        tooltip: `Turn ${node.entry.turn + 1}, ${size(node.entry.bytes)}\nTool call ${node.entry.toolCallId}\n${node.entry.digest}`,
         icon: "output",
         context: "output handle",
         expands: false,
@@ -197,7 +197,7 @@ function draw(node: Node, now: number): Omit<Face, "spoken"> {
     case "pins":
       return {
         label: "Pins",
-        description: `${short(node.tokens)} of ${short(node.budget)}`,
+        description: `${short(node.tokens)} of ${short(node.budget)} tokens`,
         tooltip: "Kept word for word in every view. They have a budget of their own.",
         icon: "pinned",
         context: "pins",
@@ -212,15 +212,6 @@ function draw(node: Node, now: number): Omit<Face, "spoken"> {
         context: "pin",
         expands: false,
       };
-    case "files":
-      return {
-        label: "Shown again after the compaction",
-        description: plural(node.files.length, "file"),
-        tooltip: "Recently touched files, as they were on disk at that moment.",
-        icon: "files",
-        context: "files",
-        expands: true,
-      };
     case "file":
       return {
         label: node.file.path,
@@ -233,7 +224,7 @@ function draw(node: Node, now: number): Omit<Face, "spoken"> {
   }
 }
 
-function drawSession(watched: Watched, active: boolean, now: number): Omit<Face, "spoken"> {
+function drawSession(watched: Watched, active: boolean, several: boolean, now: number): Omit<Face, "spoken"> {
   const { info, projection } = watched;
   const warnings = warningsOf(watched);
   const model = info.model?.id ?? info.dialect;
@@ -254,7 +245,7 @@ function drawSession(watched: Watched, active: boolean, now: number): Omit<Face,
       color: "list.warningForeground",
     };
   }
-  if (!projection) return { ...base, description: ago(info.updatedAt, now), icon: "circle-dashed" };
+  if (!projection) return { ...base, description: ago(info.updatedAt, now), icon: "dashboard" };
   const phase = PHASES[projection.phase];
   const fill =
     projection.window === null
@@ -269,12 +260,12 @@ function drawSession(watched: Watched, active: boolean, now: number): Omit<Face,
   const notes = [
     info.holder ? "written elsewhere" : "",
     info.durable ? "" : "not durable",
-    active ? "in the gauge" : "",
+    active && several ? "in the gauge" : "",
   ];
   return {
     ...base,
     label: fill,
-    description: [name, ...notes.filter(Boolean)].join(" · "),
+    description: [...notes.filter(Boolean), name].join(" · "),
     tooltip: `${base.tooltip}\n${exact(projection.tokens)} tokens, ${phase.meaning}`,
     icon: info.holder ? "lock" : phase.icon.replace(/^\$\(|\)$/g, ""),
     color: info.durable ? colors[projection.phase] : "list.warningForeground",

@@ -15,7 +15,9 @@ export function exact(count: number): string {
   return count.toLocaleString("en-US");
 }
 
+/** Whole percents; what is there is never none. */
 export function percent(part: number, whole: number): string {
+  if (part > 0 && part < whole / 200) return "<1%";
   return `${Math.round((100 * part) / whole)}%`;
 }
 

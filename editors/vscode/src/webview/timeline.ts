@@ -22,6 +22,9 @@ declare function acquireVsCodeApi(): Host;
 const SVG = "http://www.w3.org/2000/svg";
 const HEIGHT = 300;
 const MARGIN = { left: 48, right: 92, top: 14, bottom: 30 };
+/** A figure that is narrower has its thresholds named inside the plot, which then goes to the right edge. */
+const ROOMY = 420;
+const EDGE = 12;
 
 type Attributes = Record<string, string | number>;
 
@@ -91,7 +94,7 @@ function chartOf(run: Managed, width: number, recorded: readonly Recorded[]): Ch
   const plot = {
     left: MARGIN.left,
     top: MARGIN.top,
-    width: width - MARGIN.left - MARGIN.right,
+    width: width - MARGIN.left - (width < ROOMY ? EDGE : MARGIN.right),
     height: HEIGHT - MARGIN.top - MARGIN.bottom,
   };
   return layOut(run, plot, recorded);
@@ -141,7 +144,9 @@ class Cursor {
           y1: y,
           y2: y,
         }),
-        svg("text", { class: "axis", x: plot.left + plot.width + 8, y: text + 4 }, name),
+        width < ROOMY
+          ? svg("text", { class: "axis end inside", x: plot.left + plot.width - 4, y: text + 12 }, name)
+          : svg("text", { class: "axis", x: plot.left + plot.width + 8, y: text + 4 }, name),
       ]),
       svg("path", { class: "recorded", d: chart.recorded }),
       svg("path", { class: "line", d: chart.line }),

@@ -4,8 +4,8 @@ import type { State } from "../../src/client/supervisor.js";
 import { gaugeOf } from "../../src/model/gauge.js";
 import { refusalOf } from "../../src/model/plan.js";
 import type { Watched } from "../../src/model/sessions.js";
-import { faceOf } from "../../src/model/tree.js";
-import type { CompactionReport, Projection } from "../../src/protocol/types.js";
+import { childrenOf, faceOf, heldBy, type Node } from "../../src/model/tree.js";
+import type { CompactionReport, ContextPinsResult, Projection } from "../../src/protocol/types.js";
 
 const RUNNING: State = { kind: "running", version: "0.1.0", command: "/bin/ctxd" };
 
@@ -55,7 +55,7 @@ function watched(
 
 test("a session that is well is shown without a warning", () => {
   const gauge = gaugeOf(RUNNING, watched(), "");
-  assert.deepEqual([gauge.text, gauge.severity], ["$(circle-half) 150k/200k handoff", "none"]);
+  assert.deepEqual([gauge.text, gauge.severity], ["$(color-mode) 150k/200k handoff", "none"]);
   assert.match(gauge.spoken, /150,000 of 200,000 tokens, in the handoff band/);
 });
 
@@ -75,7 +75,32 @@ test("a session that another window holds shows a lock and who it is, in both pl
   assert.match(gauge.tooltip, /written by Visual Studio Code 1\.139 \(process 7 on desk\)/);
   const face = faceOf({ kind: "session", watched: watched({ holder }), active: true }, 0);
   assert.equal(face.icon, "lock");
-  assert.match(face.spoken, /written elsewhere/);
+  assert.match(face.spoken, /^\d+%.*, written elsewhere · /);
+});
+
+test("the session of the gauge is named where there are others, before what a narrow view cuts off", () => {
+  const described = (several: boolean): string =>
+    faceOf({ kind: "session", watched: watched(), active: true, several }, 0).description;
+  assert.equal(described(true), "in the gauge · anthropic 12345678");
+  assert.equal(described(false), "anthropic 12345678");
+});
+
+test("restored files stand under their category, and pins in one place", () => {
+  const category = (name: string): object => ({ name, tokens: 10, bytes: 40 });
+  const found = { tokens: 30, categories: ["restoredFiles", "pin", "user"].map(category), items: [] };
+  const compaction = { restoredFiles: [{ path: "a.py", bytes: 3, changed: true }] } as unknown as CompactionReport;
+  const pins = { pins: [{ pinId: "p", tokens: 8, text: "Never push." }], tokens: 8, budget: 100 };
+  const seen = watched({}, {}, { compaction });
+  const nodes = childrenOf(seen, found as unknown as Projection, [], pins as unknown as ContextPinsResult);
+  assert.deepEqual(
+    nodes.map((node) => faceOf(node, 0).label),
+    ["Restored files", "User", "Pins"],
+  );
+  const files = heldBy(nodes[0] as Node) ?? [];
+  assert.deepEqual(
+    files.map((node) => [faceOf(node, 0).label, faceOf(node, 0).description]),
+    [["a.py", "changed since it was read"]],
+  );
 });
 
 test("a damaged log, one that cannot be read, and a floor above the threshold are each said", () => {
@@ -92,7 +117,7 @@ test("without a window the tokens stand alone", () => {
     watched({}, { window: null, phase: "unknown", handoffThreshold: null, compactionThreshold: null }),
     "",
   );
-  assert.equal(gauge.text, "$(circle-dashed) 150k unknown");
+  assert.equal(gauge.text, "$(question) 150k unknown");
 });
 
 test("no folder, no session and the daemon's own states each have words", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as path from "node:path";
 import { test } from "node:test";
 import { replay, ReplayFailed } from "../../src/client/replaying.js";
-import { textOf } from "../../src/model/native.js";
+import { roleOf, textOf } from "../../src/model/native.js";
 import { gather } from "../../src/model/options.js";
 import { describe as inWords, layOut, summarize } from "../../src/model/timeline.js";
 import { ago, nickname, percent, short, size } from "../../src/model/words.js";
@@ -127,6 +127,8 @@ for (const [dialect, message, expected] of [
 ] as const) {
   test(`a message of ${dialect} is readable`, () => {
     assert.equal(textOf(message as never), expected);
+    const isResult = /result|output/.test(dialect);
+    assert.equal(roleOf(message as never) === "tool", isResult);
   });
 }
 
@@ -141,7 +143,7 @@ test("numbers and times read as people write them", () => {
     "1.2M",
   ]);
   assert.deepEqual([12, 2048, 5_000_000].map(size), ["12 B", "2.0 KB", "4.8 MB"]);
-  assert.equal(percent(1, 3), "33%");
+  assert.deepEqual([percent(1, 3), percent(1, 1000), percent(0, 9)], ["33%", "<1%", "0%"]);
   assert.deepEqual(
     [ago(0, 59_000), ago(0, 240_000), ago(0, 7_200_000), ago(0, 1e9)],
     ["just now", "4 min ago", "2 h ago", "1970-01-01"],

@@ -135,9 +135,9 @@ test("a compaction is planned, compared, committed and undone, and what left can
   const view = await daemon.request("session/history", { sessionId, view: "model" });
   const shown = compare(plan, view.messages);
   assert.match(shown.after, /The user's words: \d+ of \d+ stand word for word/);
-  assert.match(shown.after, /left for the summary, handle/);
-  assert.match(shown.after, /── assistant m_[0-9a-f.]+\nFile 23 is fine\./);
-  assert.match(shown.verdict, /^Frees [\d,]+ tokens \(\d+%\)/);
+  assert.match(shown.after, /^── 3 tool: replaced by the summary, handle m_[0-9a-f.]+$/m);
+  assert.match(shown.after, /\n\n── 96 assistant\nFile 23 is fine\./);
+  assert.match(shown.verdict, /^Frees [\d,]+ tokens \(\d+%\)\. Messages: \d+ kept, \d+ replaced by the summary\./);
   assert.ok(shown.before.includes("→ Read") && shown.before.includes("more line"));
   assert.equal((await daemon.request("context/project", { sessionId })).fingerprint, before.fingerprint);
   assert.ok(plan.planId);
