@@ -8,6 +8,9 @@ there are no more.
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -248,6 +251,50 @@ def test_the_file_of_options_is_the_workspaces_own(place: Place, attack: Attack)
         pytest.fail("it was taken for a file of options")
     finally:
         place.secret.write_bytes(SECRET)
+
+
+def git(store: Path, *arguments: str) -> bytes:
+    """Everything git says of a store of snapshots, uncompressed."""
+    return subprocess.run(
+        ["git", f"--git-dir={store}", *arguments], check=True, capture_output=True, env={**os.environ}
+    ).stdout
+
+
+@behaviour("workspace.every-way")
+@nodes
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_snapshot_and_the_way_back_follow_nothing_that_leads_outside(
+    tmp_path: Path, place: Place, attack: Attack
+) -> None:
+    """A hard link is what a copy is made of and no way to write: the specification says so of snapshots."""
+    with LocalHost(tmp_path / "state", {"workspace": {"snapshots": True}}) as host:
+        session = host.open(workspace=place.root.as_uri())
+        (place.root / "mine.py").write_text("one")
+        path = place.root / attack.stage(place)
+        session.append({"role": "user", "content": "begin"})
+        (store,) = host.root.glob("*/snapshots")
+        copied = git(store, "cat-file", "--batch-all-objects", "--batch")
+        assert b"one" in copied
+        assert (SECRET in copied) == (attack.name == "hard link")
+        before = session.lines()[0]["messageId"]
+        if not path.is_dir():
+            path.unlink()
+            path.write_text("what the session wrote")
+        use_tool(session, str(path))
+        use_tool_on(session, "mine.py", place.root / "mine.py")
+        prepared = session.prepare()
+        session.report(prepared["requestId"], {"role": "assistant", "content": "Done."})
+        answer = asked(session, "session/rewind", to=before, mode="code")
+        assert (place.root / "mine.py").read_text() == "one", answer
+        assert place.secret.read_bytes() == SECRET
+
+
+def use_tool_on(session: Session, name: str, path: Path) -> None:
+    """A write that really happens."""
+    path.write_text("two")
+    call = {"type": "tool_use", "id": "t9", "name": "Write", "input": {"file_path": name}}
+    result = {"type": "tool_result", "tool_use_id": "t9", "content": "done"}
+    session.append({"role": "assistant", "content": [call]}, {"role": "user", "content": [result]})
 
 
 def test_every_method_that_could_name_a_file_is_tested_here_or_there() -> None:
