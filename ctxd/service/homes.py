@@ -1,7 +1,8 @@
 """Where a workspace's sessions are kept: by its path, and where it moved or is a worktree, with its own past.
 
 The path decides where something is kept under it. Only a path never seen is looked for by what the folder
-is: a folder that was renamed, or another worktree of the same repository (reports F.72). Blocking.
+is: a folder that was renamed, or another worktree of the same repository (reports F.72). Knows too
+which folders are roots of one workspace, by what the host announced. Blocking.
 """
 
 from __future__ import annotations

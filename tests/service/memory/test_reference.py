@@ -50,7 +50,7 @@ PROSE = (
 
 
 @behaviour("guard.innocent")
-@pytest.mark.parametrize("words", PROSE)
+@pytest.mark.parametrize("words", PROSE, ids=[f"line {n}" for n in range(len(PROSE))])
 def test_e14_words_about_secrets_are_no_secrets(memory: Remembering, words: str) -> None:
     memory.write("a", words)
     assert " ".join(words.split()) in memory.text("a")
