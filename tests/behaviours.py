@@ -829,6 +829,16 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "homes.worktrees": Behaviour("Worktrees of a repository share their sessions.", "reports.md F72"),
     "homes.below": Behaviour("A session is resumed from below its folder.", "reports.md F72"),
     "homes.roots": Behaviour("A session is resumed from any root of a workspace.", "reports.md F72"),
+    "roots.shown": Behaviour(
+        "A file touched in another root of the workspace is read and shown like one of the own.",
+        "reports.md F72",
+    ),
+    "roots.announced": Behaviour(
+        "Only roots that are announced, of a session in one of them, are read.", "reports.md F72"
+    ),
+    "roots.confined": Behaviour(
+        "Each root has a boundary of its own, and none leads to another.", "reliability.md §3"
+    ),
     "paths.drives": Behaviour("A drive is one however it is spelled.", "reports.md F72"),
     "watcher.host": Behaviour(
         "A host is told what becomes of touched files, and of no others.", "protocol.md §8"

@@ -6,9 +6,7 @@ nothing of what settings do.
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,9 +14,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxd.model.errors import InvalidParams
+from ctxd.model.errors import CtxdError, InvalidParams, NotFound
 from ctxd.model.settings import Settings
 from ctxd.server.faults import invalid_params
+from ctxd.workspace.boundary import Boundary
 
 FILE_NAME = ".ctxd.toml"
 MAX_FILE_BYTES = 65_536
@@ -69,25 +68,23 @@ def unwrap(settings: object) -> object:
 def read_file(folder: Path) -> Mapping[str, Any]:
     """The options of a workspace's `.ctxd.toml`; empty where there is none.
 
-    Raises InvalidParams when it is no regular file, larger than 64 KiB, unreadable or no TOML.
+    Raises InvalidParams when it is no regular file of its own, larger than 64 KiB, unreadable or no TOML.
     """
     try:
-        descriptor = os.open(folder / FILE_NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except OSError:
-        raise InvalidParams.at(FILE_NAME, "cannot be opened as a regular file") from None
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise InvalidParams.at(FILE_NAME, "is not a regular file")
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            data = file.read(MAX_FILE_BYTES + 1)
-    finally:
-        os.close(descriptor)
-    if len(data) > MAX_FILE_BYTES:
+        with Boundary(str(folder)) as boundary:
+            found = boundary.read(FILE_NAME, MAX_FILE_BYTES)
+    except NotFound as error:
+        if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
+            return {}
+        raise InvalidParams.at(FILE_NAME, "cannot be opened") from None
+    except CtxdError as error:
+        raise InvalidParams.at(
+            FILE_NAME, "is no regular file of the workspace's own", hint=error.hint
+        ) from None
+    if found.truncated:
         raise InvalidParams.at(FILE_NAME, f"is larger than {MAX_FILE_BYTES} bytes")
     try:
-        return tomllib.loads(data.decode())
+        return tomllib.loads(found.data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         raise InvalidParams.at(FILE_NAME, "is not TOML") from None
 

@@ -1,15 +1,20 @@
 """Where a workspace's sessions are kept: by its path, and where it moved or is a worktree, with its own past.
 
 The path decides where something is kept under it. Only a path never seen is looked for by what the folder
-is: a folder that was renamed, or another worktree of the same repository (reports F.72). Blocking.
+is: a folder that was renamed, or another worktree of the same repository (reports F.72). Knows too
+which folders are roots of one workspace, by what the host announced. Blocking.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from urllib.parse import unquote, urlparse
 
+from ctxd.core.paths import of_uri
+from ctxd.model.errors import InvalidParams
 from ctxd.store.homes import Home, read_home, write_home
 from ctxd.store.layout import Layout, find_layouts, open_layout, workspace_name
 from ctxd.workspace.identity import Identity, identify, repository_root
@@ -35,6 +40,45 @@ def settle(root: Path, path: str, *, force_network: bool) -> Layout:
     if me is not None:
         _note(layout, real, me)
     return layout
+
+
+def workspace_path(uri: str) -> str:
+    """The folder a workspace URI names. Raises InvalidParams for what is no local folder."""
+    if uri.startswith("/"):
+        return uri
+    parsed = urlparse(uri)
+    if parsed.scheme != "file" or parsed.netloc not in ("", "localhost") or not parsed.path.startswith("/"):
+        raise InvalidParams.at(
+            "workspace", "a file URI of a local folder is needed", hint="file:///path/to/folder"
+        )
+    path = unquote(parsed.path)
+    return of_uri(path) if os.name == "nt" else path
+
+
+def workspace_uri(path: str) -> str:
+    """The URI of a workspace's folder."""
+    return Path(path).as_uri() if path.startswith("/") else path
+
+
+def announced(uris: Iterable[str]) -> list[str]:
+    """The folders of a host's workspace that are on this machine."""
+    found: list[str] = []
+    for uri in uris:
+        with contextlib.suppress(InvalidParams):
+            found.append(workspace_path(uri))
+    return found
+
+
+def beside(workspace: str, uris: Iterable[str]) -> tuple[str, ...]:
+    """The other roots of a workspace of several, whose files a session in one of them may be shown too.
+
+    None where its own folder lies in none of them: it was opened apart from what the host announced.
+    """
+    real = os.path.realpath(workspace)
+    folders = announced(uris)
+    others = tuple(folder for folder in folders if os.path.realpath(folder) != real)
+    own = len(others) < len(folders) or any(Path(real).is_relative_to(os.path.realpath(f)) for f in others)
+    return others if own else ()
 
 
 def kin(path: str, folders: Iterable[str]) -> list[str]:

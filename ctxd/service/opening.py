@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
-from urllib.parse import unquote, urlparse
 
 import msgspec
 
 from ctxd.core.facts import Weigher
-from ctxd.core.paths import of_uri
 from ctxd.dialects.base import BadShape, Dialect
 from ctxd.model.errors import InvalidParams
 from ctxd.model.events import Model, SessionCreated, SessionUpdated, WorkspaceMoved
@@ -33,24 +30,6 @@ class Fixed(msgspec.Struct, frozen=True):
     system_raw: str | None = None
     tools: tuple[dict[str, Any], ...] | None = None
     tools_raw: str | None = None
-
-
-def workspace_path(uri: str) -> str:
-    """The folder a workspace URI names. Raises InvalidParams for what is no local folder."""
-    if uri.startswith("/"):
-        return uri
-    parsed = urlparse(uri)
-    if parsed.scheme != "file" or parsed.netloc not in ("", "localhost") or not parsed.path.startswith("/"):
-        raise InvalidParams.at(
-            "workspace", "a file URI of a local folder is needed", hint="file:///path/to/folder"
-        )
-    path = unquote(parsed.path)
-    return of_uri(path) if os.name == "nt" else path
-
-
-def workspace_uri(path: str) -> str:
-    """The URI of a workspace's folder."""
-    return Path(path).as_uri() if path.startswith("/") else path
 
 
 async def created(

@@ -14,7 +14,7 @@ from ctxd.model.settings import Settings
 from ctxd.service import opening
 from ctxd.service.counting import Counting
 from ctxd.service.environment import Environment
-from ctxd.service.homes import kin, settle
+from ctxd.service.homes import announced, kin, settle, workspace_path, workspace_uri
 from ctxd.service.host import Host
 from ctxd.service.opening import Fixed, Mode
 from ctxd.service.past import forking
@@ -92,7 +92,7 @@ class Registry:
         """One session, or all that are open in a workspace. Raises SessionNotFound."""
         if session_id is not None:
             return [self.get(session_id)]
-        home = self._known_home(opening.workspace_path(workspace or ""))
+        home = self._known_home(workspace_path(workspace or ""))
         return [session for session in self.sessions if session.home == home]
 
     async def keep_export(self, session: Session, form: str, content: str) -> str:
@@ -117,7 +117,7 @@ class Registry:
         another process writes is opened read-only; opening it again takes it over once that process
         has let go.
         """
-        path = opening.workspace_path(workspace)
+        path = workspace_path(workspace)
         name = session_id or self.environment.new_id("s")
         check_session_id(name)
         if dialect is not None:
@@ -190,7 +190,7 @@ class Registry:
         finally:
             await anyio.to_thread.run_sync(log.close)
         return await self.open(
-            opening.workspace_uri(path),
+            workspace_uri(path),
             session_id=name,
             mode="resume",
             read_only=False,
@@ -207,7 +207,7 @@ class Registry:
 
     async def rows(self, workspace: str | None) -> list[Row]:
         """Every session known, open or not, the most recently updated first."""
-        wanted = None if workspace is None else self._known_home(opening.workspace_path(workspace))
+        wanted = None if workspace is None else self._known_home(workspace_path(workspace))
         known = await anyio.to_thread.run_sync(self._listing.rows)
         rows = {(row.home, row.session_id): row for row in known}
         for row in map(row_of, self._sessions.values()):
@@ -257,8 +257,7 @@ class Registry:
         layout = await self._layout(path)
         if mode != "resume":
             return layout
-        local = [uri for uri in self.environment.host.folders if uri.startswith("file:")]
-        folders = [opening.workspace_path(uri) for uri in local]
+        folders = announced(self.environment.host.folders)
 
         def look() -> Layout:
             if layout.has_session(session_id):

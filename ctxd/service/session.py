@@ -32,6 +32,7 @@ from ctxd.service.bodies import IN_THREAD_BYTES, Bodies
 from ctxd.service.digest import digest, read_digest
 from ctxd.service.environment import Environment
 from ctxd.service.files.confined import Files
+from ctxd.service.homes import beside
 from ctxd.service.intake import guarding
 from ctxd.service.reading import placed, read_events
 from ctxd.service.requests.rendering import Rendering, Shown, encode
@@ -87,7 +88,7 @@ class Session:
         self.search_lock = anyio.Lock()
         self.output_index = OutputIndex(index_path and index_path / "outputs.sqlite3")
         self.message_index = OutputIndex(index_path and index_path / "messages.sqlite3")
-        self.files = Files()
+        self.files = Files(lambda workspace: beside(workspace, environment.host.folders))
         self.snapshot_store = snapshot_store
         self.prepared: Prepared | None = None
         self.untold: list[Note] = []

@@ -32,7 +32,7 @@ class Range(msgspec.Struct, frozen=True):
 
 
 class Lines(msgspec.Struct, frozen=True):
-    """What was asked for. `path` is relative to the workspace.
+    """What was asked for. `path` is relative to its root.
 
     `total` lines and `size` bytes are the whole file's, `digest` is `sha256:<hex>` of it, `whole` its text.
     `lossy`: bytes that are no UTF-8 are shown as U+FFFD. `torn`: it was being written while it was read.

@@ -40,7 +40,7 @@ _PRIVATE_KEY = re.compile(rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?---
 
 
 class Head(msgspec.Struct, frozen=True):
-    """The beginning of a text file. `path` is relative to the workspace.
+    """The beginning of a text file. `path` is relative to its root.
 
     `text` are its first `shown` lines, each with its line feed but perhaps the file's last; `lines`
     and `size` (bytes) are the whole file's, `digest` is `sha256:<hex>` of it, `whole` its text.

@@ -153,6 +153,125 @@ def test_no_secret_outlives_a_session_a_compaction_and_a_crash(tmp_path: Path, d
         assert leaks(session, secrets) == []
 
 
+MISTAKES: list[tuple[str, Message]] = [
+    ("session/append", {"messages": [{"role": "{}", "content": "x"}]}),
+    ("session/open", {"workspace": "{}"}),
+    ("session/open", {"sessionId": "../{}", "workspace": "file:///nowhere", "dialect": "anthropic"}),
+    ("session/fork", {"at": "{}"}),
+    ("context/prepare", {"phase": "{}"}),
+    ("context/compact", {"upTo": "{}"}),
+    ("context/contains", {"handle": "{}"}),
+    ("recall/fetch", {"toolCallId": "{}"}),
+    ("recall/fetch", {"digest": "{}"}),
+    ("memory/read", {"workspace": "file:///nowhere", "topic": "{}"}),
+    ("memory/delete", {"workspace": "file:///nowhere", "topic": "{}"}),
+    ("workspace/readFile", {"path": "{}"}),
+    ("workspace/readFile", {"path": "a.py", "startLine": "{}"}),
+    ("contract/record", {"validatorId": "{}", "status": "pass"}),
+    ("contract/record", {"validatorId": "v", "status": "{}"}),
+    ("steer/push", {"kind": "{}", "content": "x"}),
+    ("guard/sanitize", {"text": 1, "kind": "{}"}),
+]
+"""Requests that are wrong, `{}` for the secret in them."""
+
+ECHOED: list[tuple[str, Message]] = [
+    ("session/open", {"sessionId": "{}", "workspace": "file:///nowhere", "mode": "resume"}),
+    ("session/history", {"sessionId": "{}", "view": "model"}),
+    ("context/report", {"requestId": "{}", "outcome": "ok"}),
+    ("context/commit", {"planId": "{}"}),
+    ("tools/list", {"dialect": "{}"}),
+    ("{}", {"path": "{}"}),
+]
+"""The same with the names of things, which an error says back to whoever gave them, and nobody else."""
+
+
+def filled(value: Any, secret: str) -> Any:
+    match value:
+        case str():
+            return value.replace("{}", secret)
+        case list():
+            return [filled(item, secret) for item in value]
+        case dict():
+            return {name: filled(item, secret) for name, item in value.items()}
+    return value
+
+
+@behaviour("guard.nowhere")
+def test_no_secret_of_a_file_a_memory_or_a_mistake_outlives_them(tmp_path: Path) -> None:
+    """Issue 5, shows 7: read files, memory writes and errors, beside what tools print."""
+    secrets, lines = credentials(), innocents()
+    assert len({c.kind for c in secrets}) >= 20
+    project = tmp_path / "project"
+    project.mkdir()
+    files = []
+    for number, start in enumerate(range(0, len(secrets), EACH)):
+        path = project / f"notes{number}.txt"
+        printed = [c.line for c in secrets[start : start + EACH]]
+        path.write_text("\n".join([*lines[:3], *printed, f"end of {number}"]))
+        files.append(path)
+    (tmp_path / "daemon").mkdir()
+    with kept(tmp_path / "daemon") as session:
+        model = {"id": "m", "contextWindow": 40_000}
+        session.call("session/open", workspace=project.as_uri(), dialect="anthropic", model=model)
+        refused = 0
+        for number, path in enumerate(files):
+            try:
+                said = session.call("workspace/readFile", path=path.name)["content"]
+            except PeerError as error:
+                assert error.kind == "sensitive"
+                refused += 1
+                continue
+            assert all(line in said for line in lines[:3])
+            assert said.endswith(f"end of {number}")
+            tool = session.call("tools/call", name="read_file", arguments={"path": str(path)})
+            assert not tool["isError"]
+            session.call(
+                "session/append",
+                messages=[
+                    natives.user("anthropic", f"step {number}"),
+                    *natives.calling("anthropic", [f"t{number}"], "Edit", path.name),
+                    natives.answer("anthropic", f"t{number}", "done"),
+                    natives.said("anthropic", "of limits and files and more " * 300),
+                ],
+            )
+        assert refused == 1, "the file with the private key"
+        for one in secrets:
+            for mode in ("append", "overwrite"):
+                memory = {"workspace": project.as_uri(), "topic": "notes", "content": one.line, "mode": mode}
+                with pytest.raises(PeerError) as error:
+                    session.call("memory/write", **memory)
+                assert error.value.kind == "sensitive"
+                assert error.value.data["rule"]
+            arguments = {"topic": "notes", "content": f"- fine\n- {one.line}"}
+            assert session.call("tools/call", name="memory_write", arguments=arguments)["isError"]
+        for number, (method, params) in enumerate(MISTAKES):
+            for one in secrets[number % 3 :: 3]:
+                with pytest.raises(PeerError):
+                    session.call(filled(method, one.secret), **filled(params, one.secret))
+        heard = list(session.heard)
+        for number, (method, params) in enumerate(ECHOED):
+            for one in secrets[number % 3 :: 3]:
+                with pytest.raises(PeerError):
+                    session.call(filled(method, one.secret), **filled(params, one.secret))
+        session.heard = heard
+        report = session.call("context/compact", strategy="deterministic")
+        assert report["outcome"] == "applied"
+        assert len(report["restoredFiles"]) == 5
+        session.stop(kill=True)
+        assert leaks(session, secrets) == []
+        session.start()
+        session.call("session/open", workspace=project.as_uri())
+        for form in ("jsonl", "markdown", "native"):
+            session.call("session/export", format=form)
+        shown = json.dumps(session.call("session/history", view="model"))
+        assert shown.count("[REDACTED:") >= 5
+        session.call("workspace/recentFiles")
+        session.call("memory/index", workspace=project.as_uri())
+        assert session.call("memory/list", workspace=project.as_uri())["topics"] == []
+        session.stop(kill=False)
+        assert leaks(session, secrets) == []
+
+
 @behaviour("guard.unscanned")
 def test_without_a_scanner_outputs_are_marked_and_lose_their_secrets_later(tmp_path: Path) -> None:
     """The library does not load in the first daemon, as on a machine it was not built for."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from ctxd.model.errors import NotFound, RevisionConflict
+from ctxd.model.errors import NotFound, RevisionConflict, StorageFailed
 from ctxd.workspace.snapshots import Change, Snapshots
 from tests.support.behaviour import behaviour
+from tests.workspace.attacks import INSIDE, SECRET, Place
+from tests.workspace.test_races import EXCHANGE, running
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -150,3 +154,65 @@ def test_without_git_it_says_so(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NotFound, match="git"):
         snapshots.take()
+
+
+def everything(store: Path) -> bytes:
+    """Every object in a store of snapshots, uncompressed."""
+    return subprocess.run(
+        ["git", f"--git-dir={store}", "cat-file", "--batch-all-objects", "--batch"],
+        check=True,
+        capture_output=True,
+    ).stdout
+
+
+def race(folder: Path, what: str, seconds: float) -> tuple[int, bytes]:
+    """Snapshots while a name is exchanged with a link: how many were tried, and all that was kept."""
+    place, store = Place.made_in(folder), folder / "store"
+    parent = what == "40 parent"
+    (place.outside / "ok.txt").write_bytes(SECRET)
+    place.link("link", place.outside if parent else place.secret)
+    kept, tries = Snapshots(str(place.root), store, "s"), 0
+    with running(EXCHANGE, place.root / ("a" if parent else "ok.txt"), place.root / "link"):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            with contextlib.suppress(RevisionConflict, StorageFailed):
+                kept.take()
+            tries += 1
+    kept.take()
+    assert list(store.glob("incoming-*")) == []
+    return tries, everything(store)
+
+
+@behaviour("workspace.raced")
+@pytest.mark.parametrize("what", ["40 parent", "41 leaf"])
+def test_exchanging_a_name_copies_nothing_from_outside(tmp_path: Path, what: str) -> None:
+    """Git alone opened the link in a few of a thousand snapshots."""
+    tries, copied = race(tmp_path, what, 2.0)
+    assert INSIDE in copied
+    assert SECRET not in copied
+    assert tries > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["40 parent", "41 leaf"])
+def test_exchanging_a_name_for_five_seconds_copies_nothing_from_outside(tmp_path: Path, what: str) -> None:
+    """Issue 5, shows 6."""
+    assert SECRET not in race(tmp_path, what, 5.0)[1]
+
+
+def test_what_has_another_name_or_is_very_large_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ctxd.workspace.snapshots.MAX_FILE_BYTES", 1000)
+    place = Place.made_in(tmp_path)
+    (place.root / "hard.txt").hardlink_to(place.secret)
+    (place.root / "large.txt").write_bytes(b"large" * 1000)
+    (place.root / "copy.txt").write_bytes(INSIDE)
+    kept = Snapshots(str(place.root), tmp_path / "store", "s")
+    first = kept.take()
+    assert kept.take() == first
+    (place.root / "new.txt").write_bytes(SECRET)
+    second = kept.take()
+    assert kept.compare(first, second) == (Change("new.txt", "add"),)
+    assert SECRET in everything(tmp_path / "store"), "the workspace's own file is kept, whatever it says"
+    assert b"largelarge" not in everything(tmp_path / "store")

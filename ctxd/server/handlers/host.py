@@ -13,8 +13,8 @@ from ctxd.server.handlers import shapes
 from ctxd.server.outbound import GONE, NONSENSE, HostError
 from ctxd.server.wire import context, hosts, sessions
 from ctxd.server.wire import workspace as wire_files
+from ctxd.service.homes import workspace_uri
 from ctxd.service.host import HookReply, HookRequest, SampleFailed, SampleReply, SampleRequest
-from ctxd.service.opening import workspace_uri
 from ctxd.service.session import Session
 from ctxd.workspace.watcher import Change
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ctxd.server.calls import Call
 from ctxd.server.wire import memory as wire
 from ctxd.server.wire.base import Empty
+from ctxd.service.homes import workspace_path
 from ctxd.service.memory import access, recollection
-from ctxd.service.opening import workspace_path
 from ctxd.service.registry import Registry
 
 SEARCH_LIMIT = 8

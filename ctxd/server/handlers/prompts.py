@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ctxd.server.calls import Call
 from ctxd.server.wire import prompts as wire
-from ctxd.service import opening
 from ctxd.service.files import prompting
+from ctxd.service.homes import workspace_path
 from ctxd.service.memory import access
 from ctxd.service.registry import Registry
 
@@ -17,7 +17,7 @@ async def build(registry: Registry, params: wire.PromptBuildParams, call: Call) 
         agents=params.agents,
         extras=tuple((extra.title or "", extra.text) for extra in params.extras or []),
     )
-    workspace = opening.workspace_path(params.workspace)
+    workspace = workspace_path(params.workspace)
     known = await access.layer(registry.environment, workspace)
     made = await prompting.build(workspace, asked, memory=known)
     return wire.PromptBuildResult(

@@ -31,7 +31,7 @@ class WorkspaceRecentFilesParams(SessionParams):
 class RecentFile(Wire):
     """A file that the session touched and that may be shown."""
 
-    path: str = Field(description="Relative to the workspace.")
+    path: str = Field(description="Relative to the session's folder; absolute in another announced one.")
     op: FileOp = Field(description="The newest thing done to it.")
     accessed_at: Count = Field(description="When, milliseconds since 1970, UTC.")
     changed_since: bool = Field(description="Whether it changed after that, as far as can be told.")
@@ -55,7 +55,9 @@ class WorkspaceRecentFilesResult(Wire):
 class WorkspaceReadFileParams(SessionParams):
     """Parameters of `workspace/readFile`."""
 
-    path: str = Field(description="Relative to the workspace, or absolute and inside it.")
+    path: str = Field(
+        description="Relative to the session's folder, or absolute and inside it or another announced folder."
+    )
     start_line: int | None = Field(default=None, ge=1, description="First line, 1-based; 1 when absent.")
     end_line: int | None = Field(default=None, ge=1, description="Last line, included; the last when absent.")
     offset: Count | None = Field(

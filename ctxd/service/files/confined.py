@@ -1,4 +1,4 @@
-"""The files of one session's workspace, as far as they may be read: its boundary, held once it is open.
+"""The files of one session's workspace, as far as they may be read: its roots, held once they are open.
 
 What blocks runs in a worker thread, one reader at a time. A file system that does not answer holds up one
 thread of this session and nothing else.
@@ -19,8 +19,8 @@ from ctxd.core.paths import inside
 from ctxd.core.recent import Touch
 from ctxd.model.errors import Busy, CtxdError, Timeout
 from ctxd.model.settings import WorkspaceOptions
-from ctxd.workspace.boundary import Boundary
 from ctxd.workspace.reader import Head, read_head
+from ctxd.workspace.roots import Roots
 
 T = TypeVar("T")
 
@@ -43,15 +43,16 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 class Files:
-    """The boundary of a session's workspace."""
+    """The roots of a session's workspace. `beside` tells the other roots of the one at a path."""
 
-    def __init__(self) -> None:
-        self._boundary: Boundary | None = None
+    def __init__(self, beside: Callable[[str], tuple[str, ...]]) -> None:
+        self._beside = beside
+        self._roots: Roots | None = None
         self._turn = anyio.Lock()
         self._lock = Lock()
 
-    async def use(self, workspace: str, work: Callable[[Boundary], T]) -> T:
-        """Do something with the workspace's boundary, in a worker thread.
+    async def use(self, workspace: str, work: Callable[[Roots], T]) -> T:
+        """Do something with the workspace's roots, in a worker thread.
 
         Raises Timeout when the disk does not answer, Busy while an earlier reader still waits for it,
         NotFound and OutsideWorkspace where there is no workspace, and what `work` raises.
@@ -64,12 +65,12 @@ class Files:
     def close(self) -> None:
         """Let the workspace go; a reader that hangs keeps its own."""
         if self._lock.acquire(blocking=False):
-            if self._boundary is not None:
-                self._boundary.close()
-                self._boundary = None
+            if self._roots is not None:
+                self._roots.close()
+                self._roots = None
             self._lock.release()
 
-    def _use(self, workspace: str, work: Callable[[Boundary], T]) -> T:
+    def _use(self, workspace: str, work: Callable[[Roots], T]) -> T:
         if not self._lock.acquire(timeout=PATIENCE):
             raise Busy("the workspace's file system does not answer", hint="try again later")
         try:
@@ -77,14 +78,14 @@ class Files:
         finally:
             self._lock.release()
 
-    def _open(self, workspace: str) -> Boundary:
-        held = self._boundary
-        if held is not None and (held.root != workspace or held.is_replaced()):
+    def _open(self, workspace: str) -> Roots:
+        held, others = self._roots, self._beside(workspace)
+        if held is not None and (held.key != (workspace, *others) or held.is_replaced()):
             held.close()
-            self._boundary = None
-        if self._boundary is None:
-            self._boundary = Boundary(workspace)
-        return self._boundary
+            self._roots = None
+        if self._roots is None:
+            self._roots = Roots(workspace, others)
+        return self._roots
 
 
 def below(path: str, workspace: str) -> str:
@@ -93,9 +94,7 @@ def below(path: str, workspace: str) -> str:
     return path if relative is None else relative
 
 
-def read_newest(
-    boundary: Boundary, touches: Sequence[Touch], options: WorkspaceOptions, limit: int
-) -> Reading:
+def read_newest(roots: Roots, touches: Sequence[Touch], options: WorkspaceOptions, limit: int) -> Reading:
     """The newest touched files that may be shown, at most `limit`. Blocking; raises nothing.
 
     `touches` have paths relative to the workspace where they lie in it.
@@ -107,6 +106,7 @@ def read_newest(
         if len(files) == limit or time.monotonic() > end:
             break
         try:
+            boundary = roots.of(touch.path)
             head = read_head(
                 boundary, touch.path, max_lines=options.restore_lines, max_bytes=options.restore_bytes
             )
@@ -114,7 +114,9 @@ def read_newest(
             rejected.append(Rejected(touch.path, error.kind))
             continue
         if isinstance(head, Head):
-            files.append((touch, head))
+            files.append(
+                (touch, msgspec.structs.replace(head, path=roots.name(boundary, head.path, touch.path)))
+            )
         else:
             rejected.append(Rejected(touch.path, head))
     return Reading(tuple(files), tuple(rejected))

@@ -16,6 +16,7 @@ from ctxd.service.intake.guarding import clean
 from ctxd.service.recall.contains import Contained, contains
 from ctxd.service.session import Session, decode
 from ctxd.workspace.ranges import Lines, Over, read_lines
+from ctxd.workspace.roots import Roots
 
 
 class FileText(msgspec.Struct, frozen=True):
@@ -36,6 +37,8 @@ async def read_file(
 ) -> FileText | Over:
     """Read lines `start` to `end` (1-based, included) of a file of the session's workspace, `most` bytes.
 
+    A file in another folder of the host's workspace is named by its absolute path.
+
     `Over` where that is more than the budget, with a range that fits; `Lines.next` is the range after. Raises
     InvalidParams for a range or an offset outside the file and for what is no text, NotFound,
     OutsideWorkspace, SymlinkRefused, NotRegularFile, TooLarge, Sensitive, Busy and Timeout.
@@ -53,7 +56,13 @@ async def read_file(
         budget = min(budget, most)
     root = created.workspace
     name = _settled(path, session)
-    found = await session.files.use(root, lambda held: read_lines(held, name, start, end, offset, budget))
+
+    def read(roots: Roots) -> Lines | Over:
+        boundary = roots.of(name)
+        found = read_lines(boundary, name, start, end, offset, budget)
+        return msgspec.structs.replace(found, path=roots.name(boundary, found.path, name))
+
+    found = await session.files.use(root, read)
     if isinstance(found, Over):
         return found
     seen = await _seen(session, found)

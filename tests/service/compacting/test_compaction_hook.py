@@ -92,3 +92,13 @@ def test_a_hook_that_fails_stops_nothing_and_is_told(
     script.hook = lambda request: HookReply(failure=failure)  # type: ignore[arg-type]  # one of the two
     report = filled(host).compact(strategy="model")
     assert (report["outcome"], report["strategy"], report["failureReason"]) == ("applied", "model", failure)
+
+
+@behaviour("compaction.events")
+def test_o16_where_nothing_is_compacted_no_phase_is_told(host: LocalHost, script: ScriptedHost) -> None:
+    """There, every iteration wrote two events."""
+    session = filled(host, chat(3), model={"id": "m", "contextWindow": 200_000})
+    for _ in range(3):
+        request = session.prepare("iteration")
+        session.report(request["requestId"], {"role": "assistant", "content": "ok"})
+    assert script.told == []

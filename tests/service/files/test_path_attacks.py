@@ -155,6 +155,21 @@ def test_every_attack_of_the_list_has_a_test() -> None:
     assert {attack.number for attack in ATTACKS} | ELSEWHERE.keys() | {56, 60} == set(range(1, 61))
 
 
+def test_a_hard_link_is_refused_with_what_it_is_and_what_to_do(session: Session, place: Place) -> None:
+    """24: by its kind it lies outside, for nobody can tell where its other name is."""
+    (place.root / "hard.txt").hardlink_to(place.secret)
+    with pytest.raises(Refused) as refused:
+        session.call("workspace/readFile", path="hard.txt")
+    assert refused.value.kind == "outsideWorkspace"
+    assert refused.value.data["hint"] == "it is a hard link; copy it instead"
+    use_tool(session, "hard.txt")
+    listed = asked(session, "workspace/recentFiles")
+    assert listed == {"files": [], "rejected": [{"path": "hard.txt", "reason": "outsideWorkspace"}]}
+    place.secret.unlink()
+    place.secret.write_bytes(SECRET)
+    assert session.call("workspace/readFile", path="hard.txt")["content"] == SECRET.decode()
+
+
 def test_a_file_of_a_tebibyte_is_too_large_to_read(session: Session, place: Place) -> None:
     """33."""
     with (place.root / "huge").open("wb") as file:

@@ -1278,7 +1278,7 @@ export interface RecallSearchResult {
 
 /** A file that the session touched and that may be shown. */
 export interface RecentFile {
-  /** Relative to the workspace. */
+  /** Relative to the session's folder; absolute in another announced one. */
   path: string;
   /** The newest thing done to it. */
   op: "read" | "edit" | "write";
@@ -1942,7 +1942,7 @@ export interface WorkspaceOptions {
 export interface WorkspaceReadFileParams {
   /** Id of the session. */
   sessionId: string;
-  /** Relative to the workspace, or absolute and inside it. */
+  /** Relative to the session's folder, or absolute and inside it or another announced folder. */
   path: string;
   /** First line, 1-based; 1 when absent. */
   startLine?: number;
