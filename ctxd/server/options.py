@@ -6,6 +6,7 @@ nothing of what settings do.
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,6 @@ import msgspec
 from ctxd.model.errors import CtxdError, InvalidParams, NotFound
 from ctxd.model.settings import Settings
 from ctxd.server.faults import invalid_params
-from ctxd.workspace.boundary import Boundary
 
 FILE_NAME = ".ctxd.toml"
 MAX_FILE_BYTES = 65_536
@@ -70,6 +70,11 @@ def read_file(folder: Path) -> Mapping[str, Any]:
 
     Raises InvalidParams when it is no regular file of its own, larger than 64 KiB, unreadable or no TOML.
     """
+    if not os.path.lexists(folder / FILE_NAME):
+        return {}
+    # The answer to `initialize` waits for it only where there is such a file.
+    from ctxd.workspace.boundary import Boundary
+
     try:
         with Boundary(str(folder)) as boundary:
             found = boundary.read(FILE_NAME, MAX_FILE_BYTES)
