@@ -37,6 +37,9 @@ _log = logging.getLogger("ctxd")
 
 _FLUSH_TIMEOUT = 2.0
 _PARENT_POLL = 2.0
+_COMMON = ("session/open", "session/append", "context/project", "context/prepare", "context/report")
+"""What every host calls: its models are built while the daemon starts, others' when they are called."""
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 DIALECTS = ("anthropic", "openai-chat", "openai-responses", "gemini")
@@ -49,7 +52,7 @@ async def build_daemon(settings: Settings, host: Host) -> Daemon:
     def load() -> Callable[[], Registry]:
         load_handlers()
         for method in METHODS.values():
-            if method.direction == "toHost":
+            if method.direction == "toHost" or method.name in _COMMON:
                 method.load()
         from ctxd.server.handlers.host import WireHost
         from ctxd.service.registry import Registry
