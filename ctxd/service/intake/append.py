@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -147,7 +147,7 @@ def _admitted(
     described: Described,
     metas: Sequence[Meta],
     client_id: str,
-    repeats: Iterable[int],
+    repeats: Collection[int],
     said: Mapping[Place, Said],
 ) -> Admitted:
     return Admitted(
@@ -161,7 +161,7 @@ def _admitted(
         sanitized=tuple(
             (described.ids[index], call_id, known.kinds)
             for (index, call_id), known in said.items()
-            if index in described.positions
+            if index not in repeats
         ),
         redacted=tuple([(f.id, cut) for f in described.facts for cut in f.redacted]),
         warnings=(
